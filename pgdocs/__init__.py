@@ -1,0 +1,1 @@
+"""pgdocs: fast, ranked, cited look-ups in the PostgreSQL and PostGIS manuals."""

@@ -1,0 +1,1 @@
+"""From a manual on the web to markdown pages. The only part that knows any manual."""

@@ -1,0 +1,1 @@
+"""From a folder of markdown pages to ranked, cited sections. Names no manual."""

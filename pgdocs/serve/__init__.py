@@ -1,0 +1,1 @@
+"""From search results to agents and people: MCP, the shell, and the guard in between."""
