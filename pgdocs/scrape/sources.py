@@ -1,0 +1,125 @@
+"""The manuals, as plain data: another manual is one more entry in SOURCES and nothing else.
+
+A page's name is the last part of its public URL, `sql-select.html`; what stands before it is the source's `base`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from urllib.parse import unquote, urljoin, urlsplit
+
+INDEX = "index.html"
+"""The name of every manual's first page: its table of contents, from which all others are reached."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One manual: where it is, which of its URLs are pages, and where its pages keep what they say."""
+
+    name: str
+    """The prefix of its files and what users call it: `pg`."""
+
+    product: str
+    """What `Path:` begins with, before the edition: `PostgreSQL`."""
+
+    edition: str
+    """Which edition is wanted from the web: `18`. Pages of two editions never stand side by side."""
+
+    edition_parts: int
+    """How many parts of a version make the edition: 1 (`18` of `18.6`) or 2 (`3.5` of `3.5.2`)."""
+
+    url: str
+    """The public URL that page names follow, with `{edition}` in it."""
+
+    version: str
+    """Regular expression that finds the version (group 1) in the title of the index page."""
+
+    content: str
+    """CSS selector of the element that holds a page's content."""
+
+    allowed: str = r"[\w.-]+\.html?"
+    """Regular expression of the page names that may be asked for."""
+
+    aliases: tuple[str, ...] = ()
+    """Prefixes below `base` under which the site has the same pages a second time: `en/`."""
+
+    skip: tuple[str, ...] = ()
+    """Regular expressions of names that are no pages of the chunked manual: the whole of it in one file, leaflets."""
+
+    kinds: tuple[tuple[str, str], ...] = ()
+    """(regular expression on the slug, kind of page): the first that matches from its beginning wins."""
+
+    @property
+    def base(self) -> str:
+        """The public URL of the edition's pages: `https://www.postgresql.org/docs/18/`."""
+        return self.url.format(edition=self.edition)
+
+    @property
+    def index(self) -> str:
+        """The public URL of the first page."""
+        return self.base + INDEX
+
+    @property
+    def label(self) -> str:
+        """Product and edition, the first step of every page's path: `PostgreSQL 18`."""
+        return f"{self.product} {self.edition}"
+
+    def of_version(self, version: str) -> Source:
+        """This manual in the edition that `version` belongs to: `15.20` → PostgreSQL 15."""
+        return replace(self, edition=".".join(version.split(".")[: self.edition_parts]))
+
+    def page_name(self, url: str, below: str = "") -> str | None:
+        """The name of the page behind any spelling of its URL, None where it is no page of this edition.
+
+        `url` may be relative to a page; `below` (`base` unless given) is the prefix that the pages have.
+        """
+        below = below or self.base
+        try:
+            parts, home = urlsplit(urljoin(below, url)), urlsplit(below)
+        except ValueError:  # `http://[`: what a manual prints need not be a URL
+            return None
+        if parts.scheme not in ("http", "https") or parts.netloc.lower() != home.netloc.lower():
+            return None
+        path, prefix = unquote(parts.path), unquote(home.path)
+        alias = next((alias for alias in self.aliases if path.startswith(prefix + alias)), "")
+        name = re.sub(r"\.htm$", ".html", path.removeprefix(prefix + alias)) or INDEX
+        inside = path.startswith(prefix) and re.fullmatch(self.allowed, name)
+        return name if inside and not any(re.fullmatch(rule, name) for rule in self.skip) else None
+
+
+SOURCES: dict[str, Source] = {
+    source.name: source
+    for source in (
+        Source(
+            name="pg",
+            product="PostgreSQL",
+            edition="18",
+            edition_parts=1,
+            url="https://www.postgresql.org/docs/{edition}/",
+            version=r"PostgreSQL (\d+(?:\.\d+)*)\S* Documentation",
+            content="#docContent",
+            kinds=(
+                (r"index$|bookindex$", "contents"),
+                (r"release", "release"),
+                (r"tutorial", "tutorial"),
+            ),
+        ),
+        Source(
+            name="postgis",
+            product="PostGIS",
+            edition="3.5",
+            edition_parts=2,
+            url="https://postgis.net/docs/manual-{edition}/",
+            version=r"PostGIS (\d+\.\d+(?:\.\d+)*)\S* Manual",
+            content="body",
+            aliases=("en/",),
+            skip=(r"postgis(-\w+)?\.html", r"\w+_cheatsheet-\w+\.html"),
+            kinds=(
+                (r"index$|reference$|PostGIS_Special_Functions_Index$", "contents"),
+                (r"release_notes$", "release"),
+            ),
+        ),
+    )
+}
+"""By name, in the order in which they are fetched and shown."""
