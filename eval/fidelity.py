@@ -42,7 +42,11 @@ INLINE = {"a", "abbr", "acronym", "b", "big", "cite", "code", "em", "font", "i",
 INLINE |= {"q", "s", "small", "span", "strong", "tt", "u", "var"}
 """Elements that do not end a word. `sub` and `sup` do: 2³ is no number 23."""
 
+CONTENTS = ("toc", "list-of-tables", "list-of-figures", "index")
+"""Classes of the tables of contents (and the index): links, whose words stand on the pages that they lead to."""
+
 WORD = re.compile(r"\w+")
+NUMBER = re.compile(r"(\s*)\d+[.)] ")
 CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 TARGET = re.compile(r"(?<!\\)\]\((?:[^\s()]|\([^\s()]*\))*\)")
 ANCHORS = re.compile(r"(?:\s*\{#[^\s{}]+\})+\s*$")
@@ -156,7 +160,7 @@ def id_kind(element: etree._Element) -> str:
 
 def plain_line(line: str) -> str:
     """A line outside fences without its markup: no anchors, targets, escapes, entities; code spans as they are."""
-    line = ANCHORS.sub("", line)
+    line = NUMBER.sub(r"\1", ANCHORS.sub("", line), count=1) if NUMBER.match(line) else ANCHORS.sub("", line)
     parts, start = [], 0
     for span in CODE_SPAN.finditer(line):
         parts += [prose(line[start : span.start()]), span[2]]
@@ -239,7 +243,7 @@ def compare(name: str, html_file: Path, markdown_file: Path | None) -> Report:
             report.id_misses.append((kind, anchor))
 
     everything_in_html = WORD.findall(text_of(top))
-    wanted = Counter(WORD.findall(text_of(top, skip=("toc", "list-of-tables", "list-of-figures"))))
+    wanted = Counter(WORD.findall(text_of(top, skip=CONTENTS)))
     below = WORD.findall(plain)
     have = Counter(below) + Counter(WORD.findall(plain_line(page.title)))
     report.lost = wanted - have
