@@ -1,0 +1,228 @@
+"""Pages → the data of an index. The only code that imports scikit-learn: a searching process never does.
+
+    python -m pgdocs.search.build DOCS_DIR
+
+writes the data to stdout (`cache.dumps`), for the process that started it, and ends when that one does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgdocs.errors import NoPages
+from pgdocs.pages import PATH_SEPARATOR, Page, Section, read_page, split_anchors, split_blocks, split_sections, unlink
+from pgdocs.search import cache
+from pgdocs.search.tokens import strip_markdown, tokens
+
+PASSAGE = 1400
+"""Characters of a passage, about: long enough to hold an answer, short enough to rank on its own."""
+
+FIELDS = {"body": (1.2, 0.75), "head": (1.2, 0.5), "page": (1.2, 0.75), "phrases": (1.0, 0.4), "phrase": (0.5, 0.6)}
+"""k1 and b of each field's BM25. Of the phrases one is enough, so that k1 is low; headings hardly differ in length."""
+
+
+def build(docs_dir: Path, files: cache.Files | None = None) -> dict[str, Any]:
+    """The data of an index over the pages in `docs_dir`. Raises NoPages."""
+    files = cache.fingerprint(docs_dir) if files is None else files
+    pages = sorted(_read(docs_dir, files), key=lambda found: found[1].doc_name)
+    if not pages:
+        raise NoPages(docs_dir)
+    passages = [(number, *passage) for number, (_, page) in enumerate(pages) for passage in split_passages(page)]
+    phrases = list(_phrases([page for _, page in pages], passages))
+    return {
+        "files": files,
+        "code": cache.code_version(),
+        "page": [
+            (p.doc_name, p.title, p.anchor, p.url, PATH_SEPARATOR.join(p.path), p.kind, file) for file, p in pages
+        ],
+        "passage": {
+            "page": np.array([p[0] for p in passages], dtype=np.int32),
+            "anchor": [p[1] for p in passages],
+            "section": [p[2] for p in passages],
+            "text": [p[3] for p in passages],
+        },
+        "phrase": {
+            "page": np.array([p[0] for p in phrases], dtype=np.int32),
+            "passage": np.array([p[1] for p in phrases], dtype=np.int32),
+        },
+        "symbols": [astuple(symbol) for _, page in pages for symbol in _symbols(page)],
+        **_fields([page for _, page in pages], passages, phrases),
+    }
+
+
+def _read(docs_dir: Path, files: cache.Files) -> Iterator[tuple[str, Page]]:
+    for name in files:
+        try:
+            yield name, read_page(docs_dir / name, docs_dir)
+        except OSError:  # gone since the scan: the next check sees it
+            continue
+
+
+def _symbols(page: Page) -> list[Any]:
+    try:
+        from pgdocs.search.symbols import extract
+    except ImportError:
+        return []
+    return extract(page)
+
+
+# --- passages -----------------------------------------------------------------------------------------------
+
+
+def split_passages(page: Page) -> Iterator[tuple[str, str, str]]:
+    """(anchor, heading trail below the title, text) of each passage: a section, or a piece of a long one.
+
+    Pieces end between blocks; a long table is cut between its rows, each piece with the header. A caption with an
+    anchor begins a passage of its own.
+    """
+    try:
+        sections = split_sections(page)
+    except ValueError:
+        sections = [Section(1, page.title, page.anchor, (), page.body)]
+    for section in sections:
+        trail = PATH_SEPARATOR.join((*section.trail[1:], section.title)) if section.trail else ""
+        for anchor, text in _pieces(section):
+            yield anchor or page.anchor, trail, text
+
+
+def _pieces(section: Section) -> Iterator[tuple[str, str]]:
+    anchor, piece = section.anchor, ""
+    for block in (part for b in split_blocks(section.text) for part in _parts(b.kind, b.text)):
+        own = split_anchors(block.split("\n", 1)[0])[1] if not re.match(r"\s*(?:[-*+]|\d+[.)])\s", block) else []
+        if piece and (own or len(piece) + len(block) > PASSAGE):
+            yield anchor, piece
+            piece = ""
+        anchor = own[0] if own else anchor
+        piece = f"{piece}\n\n{block}" if piece else block
+    if piece or not section.text:
+        yield anchor, piece
+
+
+def _parts(kind: str, block: str) -> Iterator[str]:
+    """A block, or the pieces of a long table."""
+    if kind != "table" or len(block) <= PASSAGE:
+        yield block
+        return
+    lines = block.split("\n")
+    header = "\n".join(lines[:2])
+    piece = header
+    for row in lines[2:]:
+        if len(piece) > len(header) and len(piece) + len(row) > PASSAGE:
+            yield piece
+            piece = header
+        piece += "\n" + row
+    yield piece
+
+
+# --- phrases ------------------------------------------------------------------------------------------------
+
+
+def _phrases(pages: Sequence[Page], passages: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, int, str]]:
+    """(page, passage or -1, text) of each phrase for a page that is here, by page."""
+    by_slug: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for file in sorted(cache.PHRASES_DIR.glob("*.tsv")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            slug, anchor, phrase = line.split("\t")
+            by_slug.setdefault((file.stem, slug), []).append((anchor, phrase))
+    first: dict[tuple[int, str], int] = {}
+    for number, (page, anchor, *_) in enumerate(passages):
+        first.setdefault((page, anchor), number)
+    for number, page in enumerate(pages):
+        for anchor, phrase in by_slug.get((phrase_source(page.source), page.slug), ()):
+            yield number, first.get((number, anchor), -1) if anchor else -1, phrase
+
+
+def phrase_source(source: str) -> str:
+    """The name of the phrase file for a source: `pg17` and `pg` share one."""
+    return re.sub(r"[-_.\d]+$", "", source)
+
+
+# --- fields -------------------------------------------------------------------------------------------------
+
+
+def _fields(
+    pages: Sequence[Page], passages: Sequence[tuple[Any, ...]], phrases: Sequence[tuple[Any, ...]]
+) -> dict[str, Any]:
+    from scipy.sparse import csr_matrix, vstack
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    bodies = [strip_markdown(unlink(text)) for *_, text in passages]
+    heads = [f"{pages[page].title} {section} {pages[page].slug}" for page, _, section, _ in passages]
+    phrase_texts = [text for *_, text in phrases]
+    vectorizer = CountVectorizer(analyzer=tokens, dtype=np.float32)
+    counts = vectorizer.fit_transform([*bodies, *heads, *phrase_texts])
+    p, q = len(passages), len(phrases)
+    body, head, phrase = counts[:p], counts[p : 2 * p], counts[2 * p :]
+    own = csr_matrix((np.ones(p, np.float32), ([x[0] for x in passages], np.arange(p))), (len(pages), p))
+    of = csr_matrix((np.ones(q, np.float32), ([x[0] for x in phrases], np.arange(q))), (len(pages), q))
+    first = np.searchsorted(np.array([x[0] for x in passages]), np.arange(len(pages)))
+    counts_of = {"body": body, "head": head, "page": own @ body + head[first], "phrases": of @ phrase, "phrase": phrase}
+    terms = [str(term) for term in vectorizer.get_feature_names_out()]
+    df = np.bincount(vstack([counts_of["page"]]).tocsr().indices, minlength=len(terms))
+    return {
+        "terms": "\n".join(terms),
+        "df": df.astype(np.int32),
+        "fields": {name: _bm25(counts_of[name], *FIELDS[name]) for name in FIELDS},
+        "cosine": _cosine(body),
+    }
+
+
+def _bm25(counts: Any, k1: float, b: float) -> dict[str, Any]:
+    n = counts.shape[0]
+    columns = counts.tocsc()
+    columns.sort_indices()
+    length = np.asarray(counts.sum(axis=1)).ravel()
+    df = np.diff(columns.indptr)
+    idf = np.log1p((n - df + 0.5) / (df + 0.5))
+    norm = k1 * (1 - b + b * length / max(float(length.mean()), 1e-9))
+    tf = columns.data
+    values = np.repeat(idf, df) * tf * (k1 + 1) / (tf + norm[columns.indices])
+    return {
+        "indptr": columns.indptr.astype(np.int32),
+        "docs": _small(columns.indices, n),
+        "values": values.astype(np.float16),
+        "size": n,
+    }
+
+
+def _cosine(counts: Any) -> Any:
+    """TF-IDF values (cosine-normalised) in the order of the body field's postings."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    columns = TfidfTransformer(sublinear_tf=True).fit_transform(counts).tocsc()
+    columns.sort_indices()
+    return columns.data.astype(np.float16)
+
+
+def _small(numbers: Any, limit: int) -> Any:
+    return numbers.astype(np.uint16 if limit <= 1 << 16 else np.int32)
+
+
+# --- the child process --------------------------------------------------------------------------------------
+
+
+def _main() -> None:
+    """Build for the process that holds our stdin; end when it lets go of it."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not end up in the data
+    threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(1)), daemon=True).start()
+    try:
+        blob = cache.dumps(build(Path(sys.argv[1])))
+    except NoPages as error:
+        sys.exit(str(error))
+    out.write(blob)
+    out.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,364 @@
+"""DocumentSearchIndex: any folder of markdown → ranked sections. Loads or builds the index and keeps it fresh."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urldefrag
+
+from rapidfuzz import fuzz, process
+
+from pgdocs.errors import BadQuery, BuildError, NoPages, PageNotFound, UnknownSource
+from pgdocs.pages import PATH_SEPARATOR, Page, read_page, slug_of_url, split_doc_name
+from pgdocs.search import cache
+from pgdocs.search.rank import Ranker
+from pgdocs.search.snippets import snippet
+
+try:
+    from pgdocs.search.symbols import Symbol
+except ImportError:  # until symbols.py is here
+
+    @dataclass(frozen=True)
+    class Symbol:  # type: ignore[no-redef]
+        name: str
+        kind: str
+        signatures: tuple[str, ...]
+        purpose: str
+        doc_name: str
+        anchor: str
+        url: str
+        title: str
+        path: tuple[str, ...]
+        example: str
+
+
+log = logging.getLogger("pgdocs")
+
+STRATEGIES = ("hybrid", "exact", "fuzzy", "semantic")
+
+MAX_QUERY = 10_000
+"""Characters of a query: a pasted log with its stack trace fits, a whole file doesn't."""
+
+CHECK_EVERY = 2.0
+"""Seconds between two looks at the folder: a page edited while the server runs is found at most this much later."""
+
+
+@dataclass(frozen=True)
+class PageInfo:
+    """A page without its text."""
+
+    doc_name: str
+    title: str
+    anchor: str
+    url: str
+    path: tuple[str, ...]
+    kind: str
+    file: str
+
+    @property
+    def source(self) -> str:
+        return split_doc_name(self.doc_name)[0]
+
+    @property
+    def slug(self) -> str:
+        return split_doc_name(self.doc_name)[1]
+
+
+@dataclass(frozen=True)
+class SourceInfo:
+    """A source that is indexed; `label` is its product and version, from its pages' own path."""
+
+    name: str
+    label: str
+    pages: int
+    sections: int
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A page with its best section. `section` is "" where that is the page itself; `score` runs from 0 to 1."""
+
+    doc_name: str
+    title: str
+    url: str
+    section: str
+    score: float
+    match_type: str
+    snippet: str
+    path: tuple[str, ...] = ()
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class _State:
+    """One index, complete: swapped as a whole, so that a search never sees half of two."""
+
+    files: cache.Files
+    pages: list[PageInfo]
+    sources: list[SourceInfo]
+    symbols: list[Symbol]
+    ranker: Ranker
+
+    @staticmethod
+    def of(data: dict[str, Any]) -> _State:
+        pages = [
+            PageInfo(n, t, a, u, tuple(p.split(PATH_SEPARATOR)) if p else (), k, f)
+            for n, t, a, u, p, k, f in data["page"]
+        ]
+        symbols = [Symbol(*fields) for fields in data["symbols"]]
+        return _State(
+            data["files"], pages, _sources(pages, data["passage"]["page"]), symbols, Ranker(data, pages, symbols)
+        )
+
+    @cached_property
+    def by_name(self) -> dict[str, PageInfo]:
+        return {page.doc_name: page for page in self.pages}
+
+    @cached_property
+    def by_slug(self) -> dict[str, list[PageInfo]]:
+        """Lower-case slug → its pages, of the first source first."""
+        found: dict[str, list[PageInfo]] = {}
+        order = {source.name: number for number, source in enumerate(self.sources)}
+        for page in sorted(self.pages, key=lambda page: order[page.source]):
+            found.setdefault(page.slug.lower(), []).append(page)
+        return found
+
+    @cached_property
+    def by_symbol(self) -> dict[str, list[Symbol]]:
+        order = {source.name: number for number, source in enumerate(self.sources)}
+        found: dict[str, list[Symbol]] = {}
+        for symbol in sorted(self.symbols, key=lambda symbol: order[split_doc_name(symbol.doc_name)[0]]):
+            found.setdefault(symbol.name.lower(), []).append(symbol)
+        return found
+
+
+class DocumentSearchIndex:
+    """Search over a folder of markdown. Safe to use from several threads.
+
+    `docs_dir` may hold any markdown, nested too; `cache_file` is where the index is kept (beside the folder, or in the
+    user's cache folder where that can't be written).
+    """
+
+    def __init__(self, docs_dir: str | os.PathLike[str], cache_file: str | os.PathLike[str] | None = None) -> None:
+        self.docs_dir = Path(docs_dir)
+        self._cache_files = [Path(cache_file)] if cache_file else cache.cache_files(self.docs_dir)
+        self._state: _State | None = None
+        self._building = threading.Lock()
+        self._checked = 0.0
+        self._stale = ""
+
+    # --- building and freshness -----------------------------------------------------------------------------
+
+    def build_index(self, force: bool = False) -> None:
+        """Load the index from its cache where that is fresh, else build and write it. Raises NoPages, BuildError."""
+        with self._building:
+            data = None if force else self._load()
+            self._state = _State.of(data or self._build())
+            self._checked, self._stale = time.monotonic(), ""
+
+    def refresh(self) -> bool:
+        """Whether the folder has changed since the index was built; a rebuild is then under way in a child process.
+
+        Cheap: looks at the folder's names, sizes and times, at most every CHECK_EVERY seconds.
+        """
+        state, now = self._state, time.monotonic()
+        if state is None or now - self._checked < CHECK_EVERY or self._building.locked():
+            return bool(self._stale)
+        self._checked = now
+        if cache.scan(self.docs_dir) == {name: known[:2] for name, known in state.files.items()}:
+            self._stale = ""
+        elif cache.same_content(files := cache.fingerprint(self.docs_dir, state.files), state.files):
+            state.files.clear()  # only touched
+            state.files.update(files)
+            self._stale = ""
+        else:
+            self._stale = (
+                f"The pages in {self.docs_dir} have changed; until they are indexed again, the index before answers."
+            )
+            threading.Thread(target=self._rebuild, name="pgdocs-rebuild", daemon=True).start()
+        return bool(self._stale)
+
+    @property
+    def stale(self) -> str:
+        """A sentence to print while the folder's pages are newer than the index, else ""."""
+        return self._stale
+
+    def _rebuild(self) -> None:
+        if not self._building.acquire(blocking=False):
+            return
+        try:
+            self._state = _State.of(self._build())
+            self._stale = ""
+        except (BuildError, NoPages) as error:
+            self._stale = f"{error} The index before answers."
+            log.warning("%s", self._stale)
+        finally:
+            self._checked = time.monotonic()
+            self._building.release()
+
+    def _load(self) -> dict[str, Any] | None:
+        for file in self._cache_files:
+            data = cache.read(file)
+            if data is None:
+                continue
+            try:
+                files = cache.fingerprint(self.docs_dir, data["files"])
+                if data["code"] == cache.code_version() and cache.same_content(files, data["files"]):
+                    return {**data, "files": files}
+            except (KeyError, TypeError, AttributeError) as error:
+                log.warning("Ignoring the index cache %s: %r.", file, error)
+        return None
+
+    def _build(self) -> dict[str, Any]:
+        """Build in a child process, so that scikit-learn's 100 MB never live in this one, and write the cache."""
+        if not cache.scan(self.docs_dir):
+            raise NoPages(self.docs_dir)
+        here = str(Path(__file__).parents[2])
+        path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+        command = [sys.executable, "-m", "pgdocs.search.build", str(self.docs_dir)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        try:
+            with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, **pipes) as child:  # type: ignore[call-overload]
+                errors: list[bytes] = []
+                reader = threading.Thread(target=lambda: errors.append(child.stderr.read()), daemon=True)
+                reader.start()
+                blob = child.stdout.read()
+                reader.join()
+            if child.returncode == 0:
+                data = cache.loads(blob)
+                any(cache.write(file, blob) for file in self._cache_files)
+                return data
+            reason = b"".join(errors).decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
+        except (OSError, ValueError) as error:
+            reason = str(error)
+        raise BuildError(f"The index could not be built: {reason or 'the build was ended'}.")
+
+    @property
+    def _ready(self) -> _State:
+        if self._state is None:
+            self.build_index()
+        assert self._state is not None
+        return self._state
+
+    # --- search ---------------------------------------------------------------------------------------------
+
+    def search(
+        self, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all"
+    ) -> list[SearchResult]:
+        """The best pages for `query`, each once, with its best section. Raises BadQuery, UnknownSource, NoPages."""
+        if not query.strip("\0 \t\r\n"):
+            raise BadQuery("The query is empty: ask for a name, an error text or a goal.")
+        if len(query) > MAX_QUERY:
+            raise BadQuery(f"The query has {len(query)} characters: at most {MAX_QUERY} can be searched for.")
+        if strategy not in STRATEGIES:
+            raise BadQuery(f"Unknown strategy {strategy!r}: use one of {', '.join(STRATEGIES)}.")
+        if max_results < 1:
+            raise BadQuery("max_results must be at least 1.")
+        state = self._ready
+        names = [s.name for s in state.sources]
+        if source != "all" and source not in names:
+            raise UnknownSource(source, names)
+        results = []
+        for hit in state.ranker.search(query, max_results, strategy, source):
+            page = state.pages[hit.page]
+            url = page.url + (f"#{hit.anchor}" if page.url and hit.anchor else "")
+            text = snippet(hit.text, query, state.ranker.weight)
+            results.append(
+                SearchResult(
+                    page.doc_name, page.title, url, hit.section, hit.score, hit.match_type, text, page.path, page.kind
+                )
+            )
+        return results
+
+    # --- pages ----------------------------------------------------------------------------------------------
+
+    def get_document(self, name: str) -> str:
+        """The markdown file of a page, as it is. Raises PageNotFound with the names that are near."""
+        return self._file(name).read_bytes().decode("utf-8", errors="replace")
+
+    def page(self, name_or_url: str) -> Page:
+        """A page by `pg/sql-select`, `sql-select`, `pg__sql-select` or its URL, with or without an anchor."""
+        return read_page(self._file(name_or_url), self.docs_dir)
+
+    def sources(self) -> list[SourceInfo]:
+        """What is indexed, the source with the most pages first."""
+        return list(self._ready.sources)
+
+    def pages(self, source: str = "all") -> list[PageInfo]:
+        """All pages by name, or those of one source. Raises UnknownSource."""
+        state = self._ready
+        if source != "all" and source not in (names := [s.name for s in state.sources]):
+            raise UnknownSource(source, names)
+        return [page for page in state.pages if source in ("all", page.source)]
+
+    def symbols(self, name: str) -> list[Symbol]:
+        """All definitions of a name, whatever its case; of the first source first."""
+        return list(self._ready.by_symbol.get(name.strip().strip("`'\"").removesuffix("()").lower(), ()))
+
+    def near_names(self, name: str, limit: int = 5) -> list[str]:
+        """Names that are spelled nearly like `name`."""
+        return self._ready.ranker.near_names(name, limit)
+
+    def _file(self, name: str) -> Path:
+        page = self._find(name)
+        file = self.docs_dir / page.file
+        if not file.is_file():
+            raise PageNotFound(name)
+        return file
+
+    def _find(self, name: str) -> PageInfo:
+        state = self._ready
+        wanted = urldefrag(name.strip())[0]
+        is_url = "://" in wanted
+        slug = slug_of_url(wanted) if is_url else wanted.removesuffix(".md").replace("/", "__")
+        exact = state.by_name.get(slug)
+        if exact and not is_url:
+            return exact
+        bare = slug if is_url or slug.lower() in state.by_slug else split_doc_name(slug)[1]
+        found = state.by_slug.get(bare.lower(), [])
+        if not is_url and bare != slug:
+            found = [page for page in found if page.source == split_doc_name(slug)[0].lower()]
+        if is_url:
+            same = wanted.removesuffix("index.html").removesuffix("/")
+            found = [p for p in found if p.url.removesuffix("index.html").removesuffix("/") == same] or [
+                p for p in found if p.url and _host(p.url) == _host(wanted)
+            ]
+        for page in found:
+            if page.slug == bare:
+                return page
+        if found:
+            return found[0]
+        raise PageNotFound(name, self._near_pages(bare))
+
+    def _near_pages(self, slug: str) -> list[str]:
+        names = {page.doc_name.replace("__", "/", 1): page.slug.lower() for page in self._ready.pages}
+        best = process.extract(slug.lower(), names, scorer=fuzz.ratio, limit=5, score_cutoff=60)
+        return [name for _, _, name in best]
+
+
+def _host(url: str) -> str:
+    return re.sub(r"^\w+://(?:www\.)?([^/]*).*", r"\1", url).lower()
+
+
+def _sources(pages: Sequence[PageInfo], passage_page: Any) -> list[SourceInfo]:
+    """The sources, those with the most pages first."""
+    found: dict[str, list[int]] = {}
+    labels: dict[str, str] = {}
+    for page in pages:
+        found.setdefault(page.source, [0, 0])[0] += 1
+        if page.path:
+            labels.setdefault(page.source, page.path[0])
+    for number in passage_page.tolist():
+        found[pages[number].source][1] += 1
+    names = sorted(found, key=lambda name: (-found[name][0], name))
+    return [SourceInfo(name, labels.get(name, name), *found[name]) for name in names]
