@@ -103,6 +103,7 @@ SOURCES: dict[str, Source] = {
                 (r"index$|bookindex$", "contents"),
                 (r"release", "release"),
                 (r"tutorial", "tutorial"),
+                (r"(catalog|view|infoschema|functions|datatype|runtime-config|ecpg-sql|spi)-", "reference"),
             ),
         ),
         Source(
