@@ -17,8 +17,8 @@ from pgdocs.pages import slug_of_url
 from pgdocs.scrape.markdown import code_text, new_tag, to_markdown
 from pgdocs.scrape.sources import Source
 
-MADE_UP_ID = re.compile(r"(?:ftn\.)?id-?\d[\d.]*")
-"""Ids like `id-1.5.8.10` and `id17514` change with every build of a manual: no link may use them."""
+MADE_UP_ID = re.compile(r"(?:ftn\.)?id[-mp]?\d[\d.]*")
+"""Ids like `id-1.5.8.10`, `id17514` and `idm123` change with every build of a manual: no link may use them."""
 
 SECTIONS = frozenset(
     "appendix article bibliodiv bibliography book chapter glossary index indexdiv legalnotice part partintro preface"
@@ -112,6 +112,9 @@ def _drop_clutter(content: Tag) -> None:
             tag.decompose()
 
 
+_UNSEEN = ["script", "style", "template", "noscript", "header", "footer", "hr", "col", "colgroup"]
+
+
 def _is_clutter(tag: Tag) -> bool:
     classes = tag.get("class") or ()
     hidden = tag.has_attr("hidden") or "display:none" in str(tag.get("style") or "").replace(" ", "").lower()
@@ -201,7 +204,9 @@ def synopses(root: Tag) -> None:
         for br in synopsis.find_all("br"):
             br.replace_with("\n")
         lines = [" ".join(line.split()) for line in synopsis.get_text().split("\n")]
-        synopsis.replace_with(new_tag("pre", "\n".join(line for line in lines if line)))
+        code = new_tag("pre", "\n".join(line for line in lines if line))
+        code["class"] = ["synopsis"]
+        synopsis.replace_with(code)
 
 
 def prototypes(root: Tag) -> None:
@@ -376,8 +381,16 @@ def _bodies(name: Tag) -> list[Tag]:
 
 
 def _terms(name: Tag) -> list[Tag]:
-    found = name.find_all("span", class_="term", recursive=False)
-    return [tag for tag in found if code_text(tag)] or [name]
+    """The terms of a `dt`. One that is a function's call, with its arguments around the name, is code as a whole."""
+    found = [tag for tag in name.find_all("span", class_="term", recursive=False) if code_text(tag)] or [name]
+    for term in found:
+        if isinstance(call := term.find("code", class_="function"), Tag) and code_text(call) != code_text(term):
+            whole = new_tag("code", code_text(term))
+            ids = [_real_id(tag) for tag in term.find_all(True)]
+            term.clear()
+            term.append(whole)
+            _mark(term, ids)
+    return found
 
 
 def _joined(tags: list[Tag]) -> Tag:
@@ -446,7 +459,7 @@ def _resolve_links(root: Tag, url: str) -> None:
         scheme = urlsplit(target).scheme
         if not target or scheme not in ("", "http", "https", "ftp"):
             link.unwrap()
-        elif not scheme and (target.startswith(("/", ".")) or "/" in target.split("#")[0]):
+        elif not scheme and (target.startswith(("/", ".")) or "/" in target.partition("#")[0]):
             link["href"] = urljoin(url, target)
 
 

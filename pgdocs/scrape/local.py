@@ -19,6 +19,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from html import unescape
@@ -277,7 +278,8 @@ def installed(source: Source, prefixes: Sequence[Path] = PREFIXES) -> Path | Non
         return None
     folders = {folder for prefix in prefixes for pattern in packaged.folders for folder in prefix.glob(pattern)}
     if packaged.prints_folder and shutil.which(packaged.prints_folder[0]):
-        folders.add(Path(_run(packaged.prints_folder).strip()))
+        with suppress(ScrapeError):  # one that fails knows no folder
+            folders.add(Path(_run(packaged.prints_folder).strip()))
     versions = []
     for folder in sorted(folders):
         found = _find(folder, source) if folder.is_dir() else None

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from bs4 import BeautifulSoup, Tag
-from markdownify import ATX, MarkdownConverter  # type: ignore[import-untyped]
+from markdownify import ATX, MarkdownConverter
 
 from pgdocs.pages import scan_lines, split_blocks
 
@@ -63,7 +63,7 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         wrap_width = None  # … and a paragraph is one line
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
-        """Nothing is escaped: a reader of the text wants `pg_class`, not `pg\\_class`. A table cell escapes its bars."""
+        """Nothing is escaped: a reader wants `pg_class`, not `pg\\_class`. (A table's cell escapes its bars.)"""
         return text
 
     def process_text(self, el: Any, parent_tags: set[str] | None = None) -> str:
@@ -131,12 +131,13 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         return f"\n\n{quoted}\n\n"
 
     def _fence(self, el: Tag) -> str:
-        """`<pre>` to the letter, but for its first line break and the blanks at its end."""
+        """`<pre>` to the letter, but for its first line break and the blanks at its end; a synopsis says that it is one."""
         text = el.get_text().replace("\u200b", "").removeprefix("\n").rstrip()
         if not text:
             return ""
-        ticks = max([3, *(len(run) + 1 for run in re.findall(r"`{3,}", text))])
-        return f"\n\n{'`' * ticks}\n{text}\n{'`' * ticks}\n\n"
+        ticks = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`{3,}", text))])
+        info = "synopsis" if "synopsis" in (el.get("class") or ()) else ""
+        return f"\n\n{ticks}{info}\n{text}\n{ticks}\n\n"
 
     def _table(self, el: Tag, parent_tags: set[str]) -> str:
         """A table of data. A cell that spans rows is repeated, so that every row can be read alone."""
