@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
-from bs4 import BeautifulSoup, Comment, NavigableString, Tag
+from bs4 import BeautifulSoup
+from bs4.element import Comment, NavigableString, Tag
 
 from pgdocs.errors import ScrapeError
 from pgdocs.pages import slug_of_url
@@ -116,10 +117,10 @@ _UNSEEN = ["script", "style", "template", "noscript", "header", "footer", "hr", 
 
 
 def _is_clutter(tag: Tag) -> bool:
-    classes = tag.get("class") or ()
+    classes = _classes(tag)
     hidden = tag.has_attr("hidden") or "display:none" in str(tag.get("style") or "").replace(" ", "").lower()
     index_mark = "indexterm" in classes and not tag.has_attr("href") and not _real_id(tag)
-    return hidden or index_mark or bool({"navheader", "navfooter", "id_link"} & set(classes))
+    return hidden or index_mark or bool({"navheader", "navfooter", "id_link"} & classes)
 
 
 def _kind(root: Tag, url: str, source: Source) -> str:
@@ -128,7 +129,7 @@ def _kind(root: Tag, url: str, source: Source) -> str:
     ruled = next((kind for pattern, kind in source.kinds if re.match(pattern, slug)), "")
     if ruled:
         return ruled
-    classes = set(root.get("class") or ())
+    classes = _classes(root)
     if classes & {"book", "part", "reference", "index"} or _is_contents(root):
         return "contents"
     if "refentry" in classes:
@@ -169,7 +170,7 @@ def _take_title(root: Tag) -> tuple[str, str]:
 def unwrap_inline(root: Tag) -> None:
     """Drop the markup that says nothing to a reader: `em.replaceable` around code, footnote links, first terms."""
     for tag in root.find_all(["em", "strong", "var"]):
-        emphasised = isinstance(tag.parent, Tag) and {"emphasis", "bold", "strong"} & set(tag.parent.get("class") or ())
+        emphasised = isinstance(tag.parent, Tag) and {"emphasis", "bold", "strong"} & _classes(tag.parent)
         bold = tag.name == "strong" and not tag.find_parent(["code", "pre"])
         if tag.find("code") or not (emphasised or bold):
             tag.unwrap()
@@ -205,7 +206,7 @@ def synopses(root: Tag) -> None:
             br.replace_with("\n")
         lines = [" ".join(line.split()) for line in synopsis.get_text().split("\n")]
         code = new_tag("pre", "\n".join(line for line in lines if line))
-        code["class"] = ["synopsis"]
+        code["class"] = "synopsis"
         synopsis.replace_with(code)
 
 
@@ -261,7 +262,7 @@ def simple_lists(root: Tag) -> None:
         items.extend([_item(*list(cell.children)) for cell in table.find_all("td") if code_text(cell)])
         table.replace_with(items)
     for division in root.find_all("div", class_=["calloutlist", "blockquote"]):
-        division.name = "blockquote" if "blockquote" in division["class"] else "div"
+        division.name = "blockquote" if "blockquote" in _classes(division) else "div"
         for row in division.find_all("tr"):
             row.name = "p"
             for cell in row.find_all("td"):
@@ -269,7 +270,8 @@ def simple_lists(root: Tag) -> None:
                     paragraph.unwrap()
                 cell.insert_after(" ")
                 cell.unwrap()
-        division.table.unwrap()
+        for table in division.find_all("table"):
+            table.unwrap()
 
 
 def questions(root: Tag) -> None:
@@ -277,11 +279,11 @@ def questions(root: Tag) -> None:
     for qanda in root.find_all("div", class_="qandaset"):
         for row in qanda.find_all("tr", class_="question"):
             heading = new_tag("h3", code_text(row))
-            heading["class"] = ["question"]
+            heading["class"] = "question"
             _mark(heading, [_real_id(row)])
             row.replace_with(heading)
         for tag in qanda.find_all(["table", "tbody", "tr", "td"]):
-            if tag.find_parent("table") is None or tag.get("class") == ["answer"] or tag.name != "tr":
+            if tag.find_parent("table") is None or "answer" in _classes(tag) or tag.name != "tr":
                 tag.name = "div"
 
 
@@ -289,7 +291,7 @@ def admonitions(root: Tag) -> None:
     """`div.note` with a title, or PostGIS's layout table with an image, is a quotation that says what it is."""
     for box in root.find_all("div", class_=list(ADMONITIONS)):
         title = box.find(["h3", "h4"], class_="title", recursive=False)
-        label = code_text(title) if isinstance(title, Tag) else str(box["class"][0]).capitalize()
+        label = code_text(title) if isinstance(title, Tag) else next(iter(ADMONITIONS & _classes(box))).capitalize()
         body = box
         if isinstance(title, Tag):
             title.decompose()
@@ -311,9 +313,9 @@ def contents(root: Tag) -> None:
     """Tables of contents are lists of links, nested as they were."""
     for toc in root.find_all("div", class_="toc"):
         for title in toc.find_all("div", class_="toc-title"):
-            title.name = "p"
-            title.string = code_text(title)
-            title.string.wrap(new_tag("strong"))
+            paragraph = new_tag("p")
+            paragraph.append(new_tag("strong", code_text(title)))
+            title.replace_with(paragraph)
         for listing in toc.find_all("dl"):
             listing.name = "ul"
         for term in toc.find_all("dt"):
@@ -352,9 +354,9 @@ def definitions(root: Tag) -> None:
             bodies = _bodies(name)
             if any(ids) and defines:
                 definition, items = new_tag("div"), None
-                definition["class"] = ["definition"]
+                definition["class"] = "definition"
                 label.name = "h6"
-                label["class"] = ["term"]
+                label["class"] = "term"
                 name.replace_with(definition)
             else:
                 definition = new_tag("li")
@@ -400,7 +402,8 @@ def _joined(tags: list[Tag]) -> Tag:
         for br in tag.find_all("br"):
             br.replace_with(" ")
         children = [child.extract() for child in list(tag.children)]
-        line.extend([", "] * bool(number) + children)
+        line.extend([", "] * bool(number))
+        line.extend(children)
         while isinstance(line.contents[-1], NavigableString) and not line.contents[-1].strip():
             line.contents[-1].extract()
     return line
@@ -409,8 +412,8 @@ def _joined(tags: list[Tag]) -> Tag:
 def headings(root: Tag) -> None:
     """A heading's level is how deep its section lies; it carries the section's id and no markup of its own."""
     for heading in root.find_all(["h1", "h2", "h3", "h4", "h5", "h6"]):
-        classes = set(heading.get("class") or ())
-        section = heading.find_parent(lambda tag: bool(SECTIONS & set(tag.get("class") or ())))
+        classes = _classes(heading)
+        section = heading.find_parent(lambda tag: bool(SECTIONS & _classes(tag)))
         if not code_text(heading):
             heading.decompose()
         elif not isinstance(section, Tag) or classes & {"subtitle", "author", "corpauthor"}:
@@ -429,7 +432,7 @@ def headings(root: Tag) -> None:
 
 
 def _nests(tag: Tag) -> bool:
-    return bool((SECTIONS | {"definition"}) & set(tag.get("class") or ()))
+    return bool((SECTIONS | {"definition"}) & _classes(tag))
 
 
 def anchors(root: Tag) -> None:
@@ -486,8 +489,12 @@ STEPS = (
 
 
 def _first(content: Tag, classes: frozenset[str]) -> Tag | None:
-    found = content.find(lambda tag: bool(classes & set(tag.get("class") or ())))
+    found = content.find(lambda tag: bool(classes & _classes(tag)))
     return found if isinstance(found, Tag) else None
+
+
+def _classes(tag: Tag) -> set[str]:
+    return set(tag.get_attribute_list("class"))
 
 
 def _real_id(tag: Tag) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
+from bs4.element import Tag
 from markdownify import ATX, MarkdownConverter
 
 from pgdocs.pages import scan_lines, split_blocks
@@ -131,12 +132,12 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         return f"\n\n{quoted}\n\n"
 
     def _fence(self, el: Tag) -> str:
-        """`<pre>` to the letter, but for its first line break and the blanks at its end; a synopsis says that it is one."""
+        """`<pre>` to the letter, but for its first line break and the blanks at its end. A synopsis is marked as one."""
         text = el.get_text().replace("\u200b", "").removeprefix("\n").rstrip()
         if not text:
             return ""
         ticks = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`{3,}", text))])
-        info = "synopsis" if "synopsis" in (el.get("class") or ()) else ""
+        info = "synopsis" if "synopsis" in el.get_attribute_list("class") else ""
         return f"\n\n{ticks}{info}\n{text}\n{ticks}\n\n"
 
     def _table(self, el: Tag, parent_tags: set[str]) -> str:
