@@ -1,0 +1,125 @@
+"""Where the pages are, what they are, and the index over them: opened late, once, and not before somebody asks.
+
+Nothing here imports numpy or the search wing until `Library` opens the index: a server answers its handshake first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pgdocs.errors import NoPages
+from pgdocs.pages import doc_name_of_file, read_page, split_doc_name
+
+if TYPE_CHECKING:
+    from pgdocs.search.index import DocumentSearchIndex
+
+CHECKOUT = Path(__file__).parents[2]
+"""The folder that holds the package: a checkout of ours where it holds pyproject.toml too, else site-packages."""
+
+
+class Holding(NamedTuple):
+    """One source of the folder: its name in arguments, the product and version it documents, and how many pages."""
+
+    source: str
+    label: str
+    pages: int
+
+
+def docs_folder() -> Path:
+    """The folder of pages: $PGDOCS_DOCS, else docs/ of the checkout, else a folder of the user's (an installed package
+    must not write beside itself)."""
+    if named := os.environ.get("PGDOCS_DOCS"):
+        return Path(named).expanduser()
+    if (CHECKOUT / "pyproject.toml").is_file():
+        return CHECKOUT / "docs"
+    return _user_data() / "pgdocs" / "docs"
+
+
+def cure() -> str:
+    """What to do where there are no pages: the end of an error's sentence."""
+    return "run ./setup.sh or python scrape_docs.py" if (CHECKOUT / "scrape_docs.py").is_file() else "run pgdocs scrape"
+
+
+def holdings(docs_dir: Path) -> list[Holding]:
+    """What the folder holds, without opening an index: from the manifest, else by counting files. Never fails."""
+    try:
+        sources = json.loads((docs_dir / ".manifest.json").read_text(encoding="utf-8"))["sources"]
+        return [Holding(str(name), _label(name, told), int(told["pages"])) for name, told in sources.items()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return _count(docs_dir)
+
+
+class Library:
+    """The index over one folder. Thread-safe; made in no time."""
+
+    def __init__(self, docs_dir: Path) -> None:
+        self.docs_dir = docs_dir
+        self._lock = threading.Lock()
+        self._started = False
+        self._index: DocumentSearchIndex | None = None
+
+    def start(self) -> None:
+        """Open the index in the background, the first time that this is called."""
+        if not self._started:
+            self._started = True
+            threading.Thread(target=self._open_quietly, name="pgdocs index", daemon=True).start()
+
+    def index(self) -> DocumentSearchIndex:
+        """The index, after waiting for it where it is being opened. Raises NoPages, and tries again at the next call."""
+        with self._lock:
+            if self._index is None:
+                self._index = self._open()
+        self._index.refresh()
+        return self._index
+
+    def _open(self) -> DocumentSearchIndex:
+        from pgdocs.search.index import DocumentSearchIndex  # numpy: after the handshake
+
+        index = DocumentSearchIndex(self.docs_dir)
+        try:
+            index.build_index()
+        except NoPages:
+            raise NoPages(self.docs_dir, cure()) from None
+        return index
+
+    def _open_quietly(self) -> None:
+        with suppress(Exception):  # whoever calls index() next meets the same error and can tell the client
+            self.index()
+
+
+def _label(name: str, told: dict[str, object]) -> str:
+    label, version = str(told.get("label") or name), str(told.get("version") or "")
+    return label if version in label else f"{label} {version}"
+
+
+def _count(docs_dir: Path) -> list[Holding]:
+    pages: Counter[str] = Counter()
+    labels: dict[str, str] = {}
+    for folder, _, files in os.walk(docs_dir):
+        for file in sorted(files):
+            if file.endswith(".md"):
+                path = Path(folder, file)
+                source = split_doc_name(doc_name_of_file(path.relative_to(docs_dir)))[0]
+                pages[source] += 1
+                if source not in labels:
+                    with suppress(OSError):
+                        labels[source] = (read_page(path, docs_dir).path or (source,))[0]
+    return [Holding(source, labels.get(source, source), count) for source, count in sorted(pages.items())]
+
+
+def _user_data() -> Path:
+    """Where this system keeps a user's data; a user without a home keeps it where the process was started."""
+    with suppress(RuntimeError):
+        if sys.platform == "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Application Support"
+        return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return Path()

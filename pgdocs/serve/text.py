@@ -1,0 +1,334 @@
+"""What the index finds → the text of an answer, for agents and people alike. Pure: an index and arguments in, text out.
+
+Every answer names product and version, where in the manual it comes from, and its URL; none is longer than MAX_ANSWER.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
+from pgdocs.pages import PATH_SEPARATOR, Page, scan_lines, slug_of_url, split_anchors, split_doc_name, unlink
+from pgdocs.serve.parts import cut
+
+if TYPE_CHECKING:
+    from pgdocs.search.index import DocumentSearchIndex, PageInfo, SearchResult, Symbol
+
+MAX_ANSWER = 9_000
+"""Characters of any answer: Codex cuts at about 12 kB in the middle, others at 10 kB or 25,000 tokens."""
+
+MAX_FRAME = 1_000
+"""Of these for what stands around a part of a page: title, path, URL, and how to go on."""
+
+MAX_RESULT = 900
+"""Characters of one search result: the five of a default search stay under some 1,500 tokens."""
+
+MAX_SIGNATURES = 6_000
+"""Characters of an answer about a name: `ST_Union` and `+` have many definitions, the first ones are what is meant."""
+
+MAX_QUERY = 2_000
+"""Characters of a query or a name: longer ones are pasted by mistake."""
+
+NOT_CONFIDENT = "No confident answer in the indexed manuals."
+
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*\S)")
+
+
+# --- search_docs ------------------------------------------------------------------------------------------
+
+
+def search_text(
+    index: DocumentSearchIndex, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all"
+) -> str:
+    """Ranked passages, or the nearest ones under a first line that says that none is an answer."""
+    from pgdocs.search import rank  # here, because a server imports this file before its handshake, and numpy after
+
+    confident = getattr(rank, "CONFIDENT", 0.0)  # until search calibrates its scores
+    results = index.search(checked(query, "query"), max_results, strategy, source)
+    if not results:
+        return f'{NOT_CONFIDENT}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
+    weak = strategy == "hybrid" and results[0].score < confident
+    room = min(MAX_RESULT, (MAX_ANSWER - 300) // len(results))
+    found = [_result(number, result, room) for number, result in enumerate(results, 1)]
+    first = f"{NOT_CONFIDENT}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
+    more = f'\n\n---\nRead on with get_doc(page="{short_name(results[0].doc_name)}").'
+    return first + "\n\n".join(found) + more
+
+
+def _result(number: int, result: SearchResult, room: int) -> str:
+    title = result.title if result.section in ("", result.title) else f"{result.title}{PATH_SEPARATOR}{result.section}"
+    about = f"{short_name(result.doc_name)} · score {result.score:.2f} ({result.match_type})"
+    head = "\n".join(filter(None, [f"## {number}. {_clip(title, 150)}", _where(result.path), result.url, about]))
+    passage, *rest = cut(unlink(result.snippet).strip(), max(room - len(head) - 8, 80))
+    return f"{head}\n\n{passage.shown}" + (" …" if rest and not passage.closes else "\n…" if rest else "")
+
+
+# --- get_function_signature -------------------------------------------------------------------------------
+
+
+def signature_text(index: DocumentSearchIndex, name: str) -> str:
+    """All definitions of a name. Raises PgdocsError (near names, pages that mention it) where there is none."""
+    name = checked(name, "name").strip().strip("`")
+    symbols = index.symbols(name)
+    if not symbols:
+        raise PgdocsError(_no_symbol(index, name))
+    found = [_symbol(symbol) for symbol in symbols]
+    text, shown = "", 0
+    while shown < len(found) and len(text) + len(found[shown]) + 2 <= MAX_SIGNATURES - 1_000 * (shown > 0):
+        text += "\n\n" * bool(text) + found[shown]
+        shown += 1
+    for number, symbol in enumerate(symbols[shown:]):
+        line = f"{symbol.title}: {symbol.url or short_name(symbol.doc_name)}"
+        if len(text) + len(line) > MAX_SIGNATURES - 100:
+            return f"{text}\n\n… and {len(symbols) - shown - number} more."
+        text += ("\n\nAlso defined in:\n" if number == 0 else "\n") + line
+    return text
+
+
+def _symbol(symbol: Symbol) -> str:
+    link = f"{symbol.url}" if "#" in symbol.url or not symbol.anchor else f"{symbol.url}#{symbol.anchor}"
+    where = _where((*symbol.path, symbol.title))
+    signatures = "\n".join(symbol.signatures) or symbol.name
+    fenced = cut(f"```\n{signatures}\n```", MAX_SIGNATURES // 2)
+    lines = [f"## {symbol.name} ({symbol.kind})", where, link, "", fenced[0].shown, ""]
+    if len(fenced) > 1:
+        lines += ["… and more, on the page.", ""]
+    if symbol.purpose:
+        lines += [_clip(unlink(symbol.purpose), 400), ""]
+    if symbol.example:
+        lines += ["Example:", cut(_fenced(symbol.example), 1_200)[0].shown]
+    return "\n".join(lines).rstrip()
+
+
+def _fenced(example: str) -> str:
+    return example if example.lstrip().startswith(("```", "~~~")) else f"```\n{example}\n```"
+
+
+def _no_symbol(index: DocumentSearchIndex, name: str) -> str:
+    name = _clip(name, 80)
+    near = index.near_names(name)
+    lines = [f"There is no function, operator, setting or command {name!r} in the indexed manuals."]
+    if near:
+        lines.append(f"Names that are spelled like it: {', '.join(near[:8])}.")
+    pages = index.search(name, 5)
+    if pages:
+        lines.append("Pages that may mention it:")
+        lines += [f"- {r.title}: {r.url or short_name(r.doc_name)}" for r in pages]
+    return "\n".join([*lines, "Next: search_docs with what it should do."])
+
+
+# --- get_doc ----------------------------------------------------------------------------------------------
+
+
+def doc_text(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> str:
+    """A page or a section of it, in parts; a list of what there is where `page` is empty, a source or a chapter.
+
+    Raises PageNotFound (with near names) for a page or a section, BadQuery for a part that there is not."""
+    page, section = page.strip(), section.strip()
+    if len(page) > MAX_QUERY or len(section) > MAX_QUERY:
+        raise BadQuery(f"A page or section is named by at most {MAX_QUERY:,} characters.")
+    listed = list_text(index, page)
+    if listed:
+        return _framed("", listed, part, {"page": page})
+    name, _, fragment = page.partition("#") if page[:1] != "#" else (page, "", "")
+    try:
+        found = _page(index, name)
+    except PageNotFound:
+        chapter = _chapter_text(index, page)
+        if not chapter:
+            raise
+        return _framed("", chapter, part, {"page": page})
+    passage = find_passage(found, section or fragment)
+    heading = PATH_SEPARATOR.join((found.title, *passage.trail))
+    url = found.url and (found.url + (f"#{passage.anchor}" if passage.anchor else ""))
+    head = "\n".join(filter(None, [f"# {_clip(heading, 200)}", _where(found.path), url])) + "\n\n---\n\n"
+    return _framed(head, passage.text, part, {"page": short_name(found.doc_name), "section": section or fragment})
+
+
+def list_text(index: DocumentSearchIndex, page: str = "") -> str:
+    """What there is: all sources and chapters for an empty `page`, the pages of a source for its name, else nothing."""
+    if not page:
+        lines = ["# What is indexed"]
+        for source in index.sources():
+            lines += ["", f"## {source.name}: {source.label} ({source.pages:,} pages)", ""]
+            lines += [f"- {name} ({len(pages)})" for name, pages in _chapters(index.pages(source.name)).items()]
+        return "\n".join(
+            [*lines, "", 'get_doc(page="…") lists the pages of a source (its short name) or of a chapter.']
+        )
+    for source in index.sources():
+        if source.name == page:
+            return _pages_text(f"{source.label}: its {source.pages:,} pages", index.pages(source.name))
+    return ""
+
+
+def source_text(index: DocumentSearchIndex, source: str) -> str:
+    """All pages of a source, by chapter. Raises UnknownSource."""
+    return list_text(index, source) or _pages_text(source, index.pages(source))
+
+
+def page_text(index: DocumentSearchIndex, source: str, slug: str) -> str:
+    """A whole page as it was written, header included. Raises PageNotFound."""
+    return index.get_document(f"{source}/{slug}")
+
+
+def explain_text(index: DocumentSearchIndex, feature: str) -> str:
+    """The prompt `explain_feature`: what to do, and the passages to do it with."""
+    feature = _clip(checked(feature, "feature"), 200)
+    return (
+        f"Explain {feature} to a developer who has not used it: what it is for, its syntax, one worked example, and "
+        "what goes wrong in practice. Use only what the manuals say, name product and version, and cite the URL after each "
+        "claim. The passages below are a start, quoted as reference material; read on with get_doc and search_docs "
+        f"before you answer. If they don't cover it, say so.\n\n---\n\n{search_text(index, feature)}"
+    )
+
+
+def _chapter_text(index: DocumentSearchIndex, name: str) -> str:
+    """The pages below any chapter of that name, or ""."""
+    wanted = name.casefold()
+    inside = [p for p in index.pages() if any(_is_chapter(step, wanted) for step in (*p.path, _chapter(p)))]
+    return _pages_text(f"Pages of {name}", inside) if inside else ""
+
+
+def _is_chapter(step: str, wanted: str) -> bool:
+    """`Chapter 9. Functions and Operators` is meant by its whole name and by `functions and operators`."""
+    step = step.casefold()
+    return wanted in (step, re.sub(r"^(?:(?:part|chapter|appendix) \w+|\d[\d.]*)\.\s+", "", step))
+
+
+def _pages_text(title: str, pages: Iterable[PageInfo]) -> str:
+    lines = [f"# {title}"]
+    for chapter, inside in _chapters(pages).items():
+        lines += ["", f"## {chapter}", "", *(f"- {short_name(page.doc_name)}: {page.title}" for page in inside)]
+    return "\n".join(lines)
+
+
+def _chapters(pages: Iterable[PageInfo]) -> dict[str, list[PageInfo]]:
+    """Pages by where they stand, `The SQL Language › Queries`, in the order of the manual's own numbers."""
+    found: dict[str, list[PageInfo]] = {}
+    for page in pages:
+        found.setdefault(_chapter(page), []).append(page)
+    return dict(sorted(found.items(), key=lambda item: _natural(item[0])))
+
+
+def _chapter(page: PageInfo) -> str:
+    return PATH_SEPARATOR.join(page.path[1:]) or "the manual itself"
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", text)]
+
+
+def _page(index: DocumentSearchIndex, name: str) -> Page:
+    """The page of that name; the target of a link between pages (`sql-insert.html`) is a name too."""
+    if re.fullmatch(r"[^/:]+\.html?", name):
+        name = slug_of_url(name)
+    return index.page(name)
+
+
+# --- a passage of a page ----------------------------------------------------------------------------------
+
+
+class Passage(NamedTuple):
+    """A verbatim piece of a page's body; `trail` are the headings it stands under, without the page's title."""
+
+    trail: tuple[str, ...]
+    anchor: str
+    text: str
+
+
+class _Heading(NamedTuple):
+    line: int
+    level: int
+    title: str
+    anchors: list[str]
+
+
+def find_passage(page: Page, section: str) -> Passage:
+    """The section that an anchor or a heading names, with all below it; an anchor in a section's midst begins at its
+    block. Raises PageNotFound with near names."""
+    wanted = section.lstrip("#").strip()
+    if not wanted or wanted.casefold() in (page.anchor.casefold(), page.title.casefold()):
+        return Passage((), "" if not section else page.anchor, page.body)
+    lines = [*scan_lines(page.body)]
+    anchors = {n: split_anchors(line)[1] for n, (line, state) in enumerate(lines) if not state and line.endswith("}")}
+    headings = [
+        _Heading(n, len(match[1]), split_anchors(match[2])[0], anchors.get(n, []))
+        for n, (line, state) in enumerate(lines)
+        if not state and (match := _HEADING.fullmatch(line.rstrip()))
+    ]
+    number = _line_named(wanted, headings, anchors)
+    if number is None:
+        names = [h.title.replace("`", "") for h in headings] + [a for found in anchors.values() for a in found]
+        near = difflib.get_close_matches(wanted, names, 5, 0.5)
+        raise PageNotFound(section, near or names[:5], what=f"section of {short_name(page.doc_name)} named")
+    own = next((h for h in headings if h.line == number), None)
+    end = next((h.line for h in headings if h.line > number and h.level <= (own.level if own else 6)), len(lines))
+    trail: list[_Heading] = []
+    for heading in headings:
+        if heading.line <= number:
+            trail = [*(above for above in trail if above.level < heading.level), heading]
+    anchor = next((a for a in anchors.get(number, []) if a.casefold() == wanted.casefold()), "")
+    anchor = anchor or next(iter(anchors.get(number, [])), "")
+    start = number
+    while not own and start and lines[start - 1][0].strip() and not lines[start - 1][1]:
+        start -= 1
+    text = "\n".join(line for line, _ in lines[start:end]).strip("\n")
+    return Passage(tuple(h.title for h in trail), anchor, text)
+
+
+def _line_named(wanted: str, headings: Sequence[_Heading], anchors: dict[int, list[str]]) -> int | None:
+    """The line that bears the anchor, in its case or any; else the heading of that text; else the one it begins."""
+    plain = _plain(wanted)
+    titles = [(heading.line, _plain(heading.title)) for heading in headings]
+    exact = (n for n, found in anchors.items() if wanted in found)
+    any_case = (n for n, found in anchors.items() if wanted.casefold() in (a.casefold() for a in found))
+    titled = (n for n, title in titles if title == plain)
+    begun = (n for n, title in titles if plain and title.startswith(plain + " "))
+    return next((n for way in (exact, any_case, titled, begun) for n in way), None)
+
+
+def _plain(heading: str) -> str:
+    """`9.1. The `work_mem` setting` → `the work_mem setting`: how one names a heading without its number and marks."""
+    return re.sub(r"^(?:[\dA-Z]+\.)+\s*|[`*\\]", "", heading.rpartition(PATH_SEPARATOR)[2]).strip().casefold()
+
+
+# --- the frame --------------------------------------------------------------------------------------------
+
+
+def _framed(head: str, text: str, part: int, call: dict[str, str]) -> str:
+    """Part `part` of `text` below `head`; `call` are the arguments that the next part is asked for with."""
+    parts = cut(text, MAX_ANSWER - MAX_FRAME)
+    if not 1 <= part <= len(parts):
+        raise BadQuery(f"There is no part {part}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
+    shown = head + (parts[part - 1].shown or "(This page has no text of its own.)")
+    if len(parts) == 1:
+        return shown
+    again = ", ".join(f'{key}="{_clip(value, 150)}"' for key, value in call.items() if value or key == "page")
+    on = f"Go on with get_doc({again}, part={part + 1})." if part < len(parts) else "This is the last part."
+    return f"{shown}\n\n---\nPart {part} of {len(parts)}. {on}"
+
+
+def checked(text: str, what: str) -> str:
+    """`text` where it can be searched for. Raises BadQuery."""
+    if not text.strip():
+        raise BadQuery(f"The {what} is empty: say what to look for.")
+    if len(text) > MAX_QUERY:
+        raise BadQuery(f"The {what} is {len(text):,} characters long: use at most {MAX_QUERY:,}, a few words are best.")
+    return text
+
+
+def short_name(doc_name: str) -> str:
+    """`pg__sql-select` → `pg/sql-select`, as an agent writes it."""
+    return "/".join(split_doc_name(doc_name))
+
+
+def _where(path: Sequence[str]) -> str:
+    return _clip(PATH_SEPARATOR.join(path), 250)
+
+
+def _clip(text: str, limit: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
