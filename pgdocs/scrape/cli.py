@@ -1,0 +1,147 @@
+"""The command line of the scraper: arguments in, progress and a report on stderr, an exit code out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from tqdm import tqdm
+
+from pgdocs.errors import ScrapeError
+from pgdocs.scrape.crawl import Options, SourceReport, is_url, scrape
+from pgdocs.scrape.sources import SOURCES
+
+LINES_EVERY = 10.0
+"""Seconds between two lines of progress where stderr is no terminal."""
+
+SHOWN = 20
+"""Failures that are printed; the manifest has them all."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the scraper. 0: every page is there; 1: something failed; 2: wrong usage; 130: interrupted."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    origins: dict[str, str] = dict(options.origins)
+    sources = [SOURCES[name] for name in dict.fromkeys(options.sources or SOURCES)]
+    if unused := origins.keys() - {source.name for source in sources}:
+        parser.error(f"--from {unused.pop()}=… needs --source of that name")
+    if options.out.exists() and not options.out.is_dir():
+        parser.error(f"--out {options.out} is no folder")
+    started = time.monotonic()
+    try:
+        with Progress(sys.stderr) as progress:
+            crawl = Options(options.delay, options.refresh, options.limit)
+            reports = scrape(sources, options.out, origins, crawl, progress.show)
+    except ScrapeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted: what was fetched is kept, and the same command goes on from there.", file=sys.stderr)
+        return 130
+    print(summary(reports, options.out, time.monotonic() - started), file=sys.stderr)
+    return int(any(report.error or report.failures for report in reports))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="scrape_docs.py",
+        description="Copy the PostgreSQL and PostGIS manuals into a folder of markdown. "
+        "Can be stopped at any time: the same command fetches what is missing.",
+    )
+    names = ", ".join(f"{source.name} ({source.label})" for source in SOURCES.values())
+    parser.add_argument(
+        "--source", dest="sources", action="append", choices=SOURCES, help=f"only this manual: {names}; may be repeated"
+    )
+    parser.add_argument(
+        "--from",
+        dest="origins",
+        action="append",
+        default=[],
+        type=_origin,
+        metavar="NAME=URL|FOLDER|ARCHIVE",
+        help="have a manual from a mirror, a folder of its HTML, or an archive (.tar.*, .zip)",
+    )
+    parser.add_argument("--out", type=Path, default=Path("docs"), metavar="DIR", help="default: docs")
+    parser.add_argument(
+        "--delay", type=_seconds, default=Options.delay, help="seconds between two requests to one site (0.3)"
+    )
+    parser.add_argument("--refresh", action="store_true", help="ask again for pages that are there, if they changed")
+    parser.add_argument("--limit", type=_count, metavar="N", help="ask for at most N pages of each manual")
+    return parser
+
+
+def _origin(text: str) -> tuple[str, str]:
+    name, equals, origin = text.partition("=")
+    if not equals or not origin:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=URL, NAME=FOLDER or NAME=ARCHIVE")
+    if name not in SOURCES:
+        raise argparse.ArgumentTypeError(f"unknown source {name!r} (choose from {', '.join(SOURCES)})")
+    if is_url(origin):
+        return name, origin.removesuffix("index.html").rstrip("/") + "/"
+    if not Path(origin).expanduser().exists():
+        raise argparse.ArgumentTypeError(f"there is no {origin}")
+    return name, origin
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds <= 3600:
+        raise argparse.ArgumentTypeError("0 to 3600 seconds")
+    return seconds
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError("1 or more")
+    return count
+
+
+class Progress:
+    """How far a crawl is: a bar for each source on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._bars: dict[str, Any] = {}
+        self._next_line = time.monotonic() + LINES_EVERY
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for bar in self._bars.values():
+            bar.close()
+
+    def show(self, name: str, done: int, known: int, failed: int) -> None:
+        """After each page: `done` of the `known` pages of a source are handled, `failed` of them without success."""
+        if self._stream.isatty():
+            if name not in self._bars:
+                self._bars[name] = tqdm(desc=f"{name:8}", unit="page", file=self._stream, position=len(self._bars))
+            bar = self._bars[name]
+            bar.total = known
+            bar.set_postfix(queued=known - done, failed=failed, refresh=False)
+            bar.update(done - bar.n)
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + LINES_EVERY
+            print(f"{name}: {done} pages, {known - done} queued, {failed} failed", file=self._stream, flush=True)
+
+
+def summary(reports: Sequence[SourceReport], out: Path, seconds: float) -> str:
+    """A table of the sources, what failed and why, and how long it took."""
+    rows: list[tuple[str, ...]] = [("source", "version", "pages", "new", "changed", "removed", "failed")]
+    for report in reports:
+        counts = (report.pages, report.new, report.changed, report.removed, len(report.failures))
+        rows.append((report.name, report.version or "-", *map(str, counts)))
+    lines = ["  ".join(f"{cell:>8}" for cell in row) for row in rows]
+    for report in reports:
+        lines += [f"{report.name}: {report.error}"] if report.error else []
+        lines += [f"failed: {url}: {reason}" for url, reason in report.failures[:SHOWN]]
+        more = len(report.failures) - SHOWN
+        lines += [f"… and {more} more of {report.name}"] if more > 0 else []
+    lines.append(f"{sum(report.pages for report in reports)} pages in {out}, {seconds:.0f} s")
+    return "\n".join(lines)

@@ -1,0 +1,116 @@
+"""What a crawl leaves on the disk: the pages of a source, and two small files about them.
+
+`.manifest.json` is for readers: which version is here, how many pages, what failed. `.crawl.json` is for the next
+crawl: where the pages came from, and the validators that let a site answer "unchanged".
+Every write goes to a temporary file first: a page is there in full or not at all, whenever the process is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pgdocs.errors import ScrapeError
+from pgdocs.pages import Page, doc_name, doc_name_of_file, file_name, read_page, render_page, split_doc_name
+
+MANIFEST = ".manifest.json"
+CRAWL = ".crawl.json"
+
+_TEMPORARY = ".writing-{}.tmp"
+"""No page and no JSON file ends like this; a killed process leaves one at most."""
+
+
+class Shelf:
+    """The pages of one source in a docs folder, by slug. Slugs that differ only by case get files that don't."""
+
+    def __init__(self, folder: Path, source: str) -> None:
+        self.folder, self.source = folder, source
+        self._files: dict[str, Path] = {}
+        for file in sorted(folder.glob(f"{source}__*.md")):
+            self._files[split_doc_name(doc_name_of_file(file.relative_to(folder)))[1]] = file
+        self._taken = {file.name.casefold() for file in self._files.values()}
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @property
+    def slugs(self) -> list[str]:
+        """The slugs of the pages that are here."""
+        return list(self._files)
+
+    @property
+    def label(self) -> str:
+        """The product and edition of the pages that are here, "" where none is: they all have the same."""
+        pages = (read_page(file, self.folder) for file in self._files.values())
+        return next((page.path[0] for page in pages if page.path), "")
+
+    def page(self, slug: str, url: str) -> Page | None:
+        """The page as it was written; None where it is missing, damaged or another URL's."""
+        file = self._files.get(slug)
+        page = read_page(file, self.folder) if file and file.is_file() else None
+        return page if page and page.url == url else None
+
+    def write(self, page: Page) -> bool:
+        """Put the page there; False where it was there already, to the letter."""
+        content = render_page(page).encode()
+        file = self._files.get(page.slug) or self._new_file(page.slug)
+        if file.is_file() and file.read_bytes() == content:
+            return False
+        write_atomically(file, content)
+        self._files[page.slug] = file
+        self._taken.add(file.name.casefold())
+        return True
+
+    def remove(self, slug: str) -> None:
+        """Take a page away."""
+        file = self._files.pop(slug)
+        self._taken.discard(file.name.casefold())
+        file.unlink(missing_ok=True)
+
+    def _new_file(self, slug: str) -> Path:
+        twin = 1
+        while (name := file_name(doc_name(self.source, slug), twin)).casefold() in self._taken:
+            twin += 1
+        return self.folder / name
+
+
+def prepare(folder: Path) -> None:
+    """Make the docs folder and sweep out what a killed run left half written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.glob(_TEMPORARY.format("*")):
+            leftover.unlink()
+    except OSError as error:
+        raise ScrapeError(f"Can't write into {folder} ({error.strerror}): name another folder with --out.") from error
+
+
+def write_atomically(file: Path, content: bytes) -> None:
+    """Replace `file` in one step. ScrapeError where the disk is full or the folder can't be written."""
+    temporary = file.with_name(_TEMPORARY.format(os.getpid()))
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise ScrapeError(
+            f"Can't write {file} ({error.strerror}): make room or name another folder with --out, then run again; "
+            "what was fetched is kept."
+        ) from error
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in `file`; an empty one where there is none or it can't be read."""
+    try:
+        value = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def write_json(file: Path, value: dict[str, Any]) -> None:
+    """Write an object for people to read and for `read_json`; its keys in order, whichever source was ready first."""
+    write_atomically(file, (json.dumps(dict(sorted(value.items())), indent=1, ensure_ascii=False) + "\n").encode())
