@@ -186,11 +186,11 @@ def split_sections(page: Page) -> list[Section]:
     """The page cut at every heading; the first section is what stands before any, under the page's title."""
     lines = page.body.split("\n")
     starts = [(n, len(m[1]), *split_anchors(m[2])) for n, m in _headings(page.body)]
-    ends = [n for n, *_ in starts[1:]] + [len(lines)]
-    first = "\n".join(lines[: starts[0][0] if starts else None]).strip("\n")
+    ends = [*(number for number, *_ in starts), len(lines)]
+    first = "\n".join(lines[: ends[0]]).strip("\n")
     sections = [Section(1, page.title, page.anchor, (), first)]
     trail: list[tuple[int, str]] = []
-    for (number, level, title, anchors), end in zip(starts, ends, strict=True):
+    for (number, level, title, anchors), end in zip(starts, ends[1:], strict=True):
         trail = [(above, name) for above, name in trail if above < level]
         names = (page.title, *(name for _, name in trail))
         text = "\n".join(lines[number + 1 : end]).strip("\n")

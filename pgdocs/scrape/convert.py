@@ -458,12 +458,16 @@ _LINES = ["p", "h1", "h2", "h3", "h4", "h5", "h6"]
 def _resolve_links(root: Tag, url: str) -> None:
     """Links between pages of a folder stay relative; all others become absolute. Links to mail and news are text."""
     for link in root.find_all("a"):
-        target = str(link.get("href") or "")
+        target, _, fragment = str(link.get("href") or "").partition("#")
         scheme = urlsplit(target).scheme
-        if not target or scheme not in ("", "http", "https", "ftp"):
+        if MADE_UP_ID.fullmatch(fragment):
+            fragment = ""
+        if scheme not in ("", "http", "https", "ftp") or not (target or fragment):
             link.unwrap()
-        elif not scheme and (target.startswith(("/", ".")) or "/" in target.partition("#")[0]):
-            link["href"] = urljoin(url, target)
+            continue
+        if not scheme and (target.startswith(".") or "/" in target):
+            target = urljoin(url, target)
+        link["href"] = f"{target}#{fragment}" if fragment else target
 
 
 STEPS = (

@@ -132,7 +132,7 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         return f"\n\n{quoted}\n\n"
 
     def _fence(self, el: Tag) -> str:
-        """`<pre>` to the letter, but for its first line break and the blanks at its end. A synopsis is marked as one."""
+        """`<pre>` to the letter, but for its first line break and the blanks at its end. A synopsis says so."""
         text = el.get_text().replace("\u200b", "").removeprefix("\n").rstrip()
         if not text:
             return ""
@@ -143,11 +143,11 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
     def _table(self, el: Tag, parent_tags: set[str]) -> str:
         """A table of data. A cell that spans rows is repeated, so that every row can be read alone."""
         rows = [row for row in el.find_all("tr") if row.find_parent("table") is el]
+        head = bool(rows) and (bool(rows[0].find_parent("thead")) or not rows[0].find("td"))
         grid = self._grid(rows, parent_tags)
         width = max((len(cells) for cells in grid), default=0)
         if not width:
             return ""
-        head = bool(rows[0].find_parent("thead")) or all(c.name == "th" for c in rows[0].find_all(["td", "th"]))
         if not head:
             grid.insert(0, [])
         lines = [f"| {' | '.join(cells + [''] * (width - len(cells)))} |" for cells in grid]
@@ -180,7 +180,8 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
 
     def _cell(self, cell: Tag, parent_tags: set[str]) -> str:
         """A cell on one line: `<br>` between its paragraphs and items, `\\|` for a bar."""
-        text = super().process_tag(cell, parent_tags - {"td", "th"})
+        cell.name = "div"  # markdownify would put all of a `td` on one line, without a mark between paragraphs
+        text = super().process_tag(cell, parent_tags)
         return re.sub(r"\s*\n\s*", "<br>", str(text).strip()).replace("|", "\\|")
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
