@@ -72,7 +72,7 @@ class Library:
             threading.Thread(target=self._open_quietly, name="pgdocs index", daemon=True).start()
 
     def index(self) -> DocumentSearchIndex:
-        """The index, after waiting for it where it is being opened. Raises NoPages, and tries again at the next call."""
+        """The index, once it is open. Raises NoPages, and tries again at the next call."""
         with self._lock:
             if self._index is None:
                 self._index = self._open()

@@ -46,6 +46,7 @@ from pgdocs.errors import PageNotFound, PgdocsError, UnknownSource
 from pgdocs.serve import text
 from pgdocs.serve.guard import clean
 from pgdocs.serve.library import Library, cure, docs_folder, holdings
+from pgdocs.serve.wire import end_with_reader, take_stdin
 
 gc.freeze()
 gc.enable()
@@ -62,6 +63,7 @@ MAX_VALUES = 100
 HANDSHAKE = frozenset({"initialize", "server/discover", "ping"})
 
 Result = TypeVar("Result")
+Tool_ = TypeVar("Tool_", bound=Callable[..., Any])
 
 # --- arguments: each description says what an agent can't guess ------------------------------------------------
 
@@ -167,9 +169,18 @@ def make_server(library: Library) -> PgdocsServer:
             "resources/read": PAGES_HOLD,
         },
     )
-    tool = functools.partial(server.tool, annotations=READ_ONLY, structured_output=False)
 
-    @tool(title="Search the PostgreSQL and PostGIS manuals", meta={"anthropic/alwaysLoad": True})
+    def tool(title: str, **more: Any) -> Callable[[Tool_], Tool_]:
+        def add(function: Tool_) -> Tool_:
+            about = " ".join((function.__doc__ or "").split())
+            server.add_tool(
+                function, title=title, description=about, annotations=READ_ONLY, structured_output=False, **more
+            )
+            return function
+
+        return add
+
+    @tool("Search the PostgreSQL and PostGIS manuals", meta={"anthropic/alwaysLoad": True})
     async def search_docs(
         query: Query, max_results: MaxResults = 5, strategy: Strategy = "hybrid", source: Source = "all"
     ) -> str:
@@ -177,13 +188,13 @@ def make_server(library: Library) -> PgdocsServer:
         queries. Returns ranked passages of the official manuals, each with version and URL."""
         return await _answer(library, text.search_text, query, max_results, strategy, source)
 
-    @tool(title="Signatures of a function, operator, setting or command")
+    @tool("Signatures of a function, operator, setting or command")
     async def get_function_signature(name: Name) -> str:
         """Use when you know the name: every overload's arguments and return type, purpose, an example and the URL, of
         a function, operator, type, setting or SQL command."""
         return await _answer(library, text.signature_text, name)
 
-    @tool(title="Read a page of the manuals")
+    @tool("Read a page of the manuals")
     async def get_doc(page: PageName = "", section: SectionName = "", part: PartNumber = 1) -> str:
         """Use to read a page, or one section of it, that search_docs named. An empty page lists the sources and
         chapters."""
@@ -316,10 +327,11 @@ def main() -> None:
     if hasattr(sys.stdin, "isatty") and sys.stdin.isatty():
         print("pgdocs speaks MCP on stdin: a client starts it, `pgdocs search …` is for people.", file=sys.stderr)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the SDK's reader would sit in a read until stdin is closed
-    server = make_server(Library(docs_folder()))
+    end_with_reader()
+    take_stdin()
     code = 0
     try:
-        server.run()
+        make_server(Library(docs_folder())).run()
     except BaseException as error:  # the process must end, whatever it was
         print(f"pgdocs: {error!r}", file=sys.stderr)
         code = 1

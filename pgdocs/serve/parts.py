@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pgdocs.pages import scan_lines
 
@@ -50,7 +51,8 @@ class _Line:
     closes: str = ""
 
 
-def cut(text: str, limit: int) -> list[Part]:
+@lru_cache(maxsize=16)  # who reads a page in parts asks for one after the other
+def cut(text: str, limit: int) -> tuple[Part, ...]:
     """Parts of at most `limit` characters each (as shown). Their `text`s joined are `text`; there is at least one."""
     lines = _scan(text, limit)
     parts: list[Part] = []
@@ -59,7 +61,7 @@ def cut(text: str, limit: int) -> list[Part]:
         end = _end(lines, start, limit)
         parts.append(Part("".join(line.text for line in lines[start:end]), lines[start].opens, lines[end].closes))
         start = end
-    return parts
+    return tuple(parts)
 
 
 def _end(lines: list[_Line], start: int, limit: int) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
@@ -154,7 +154,7 @@ def list_text(index: DocumentSearchIndex, page: str = "") -> str:
         lines = ["# What is indexed"]
         for source in index.sources():
             lines += ["", f"## {source.name}: {source.label} ({source.pages:,} pages)", ""]
-            lines += [f"- {name} ({len(pages)})" for name, pages in _chapters(index.pages(source.name)).items()]
+            lines += _chapter_lines(_chapters(index.pages(source.name)))
         return "\n".join(
             [*lines, "", 'get_doc(page="…") lists the pages of a source (its short name) or of a chapter.']
         )
@@ -162,6 +162,18 @@ def list_text(index: DocumentSearchIndex, page: str = "") -> str:
         if source.name == page:
             return _pages_text(f"{source.label}: its {source.pages:,} pages", index.pages(source.name))
     return ""
+
+
+def _chapter_lines(chapters: dict[str, list[PageInfo]]) -> Iterator[str]:
+    """A nested list of chapters with their counts."""
+    above: list[str] = []
+    for name, pages in chapters.items():
+        steps = name.split(PATH_SEPARATOR)
+        for depth, step in enumerate(steps):
+            if above[: depth + 1] != steps[: depth + 1]:
+                count = f" ({len(pages)})" if depth + 1 == len(steps) else ""
+                yield f"{'  ' * depth}- {step}{count}"
+        above = steps
 
 
 def source_text(index: DocumentSearchIndex, source: str) -> str:
@@ -179,9 +191,9 @@ def explain_text(index: DocumentSearchIndex, feature: str) -> str:
     feature = _clip(checked(feature, "feature"), 200)
     return (
         f"Explain {feature} to a developer who has not used it: what it is for, its syntax, one worked example, and "
-        "what goes wrong in practice. Use only what the manuals say, name product and version, and cite the URL after each "
-        "claim. The passages below are a start, quoted as reference material; read on with get_doc and search_docs "
-        f"before you answer. If they don't cover it, say so.\n\n---\n\n{search_text(index, feature)}"
+        "what goes wrong in practice. Use only what the manuals say, name product and version, and cite the URL after "
+        "each claim. The passages below are a start, quoted as reference material; read on with get_doc and "
+        f"search_docs before you answer. If they don't cover it, say so.\n\n---\n\n{search_text(index, feature)}"
     )
 
 
