@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from pgdocs.errors import ScrapeError
 from pgdocs.scrape.crawl import Options, SourceReport, is_url, scrape
+from pgdocs.scrape.shelf import MANIFEST
 from pgdocs.scrape.sources import SOURCES
 
 LINES_EVERY = 10.0
@@ -43,8 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Interrupted: what was fetched is kept, and the same command goes on from there.", file=sys.stderr)
         return 130
-    print(summary(reports, options.out, time.monotonic() - started), file=sys.stderr)
-    return int(any(report.error or report.failures for report in reports))
+    print(table(reports, options.out, time.monotonic() - started), flush=True)
+    problems = [line for report in reports for line in complaints(report)]
+    print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+    return int(bool(problems))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,10 +71,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", type=Path, default=Path("docs"), metavar="DIR", help="default: docs")
     parser.add_argument(
-        "--delay", type=_seconds, default=Options.delay, help="seconds between two requests to one site (0.3)"
+        "--delay", type=seconds, default=Options.delay, help="seconds between two requests to one site (0.3)"
     )
     parser.add_argument("--refresh", action="store_true", help="ask again for pages that are there, if they changed")
-    parser.add_argument("--limit", type=_count, metavar="N", help="ask for at most N pages of each manual")
+    parser.add_argument("--limit", type=count, metavar="N", help="ask for at most N pages of each manual")
     return parser
 
 
@@ -88,18 +91,18 @@ def _origin(text: str) -> tuple[str, str]:
     return name, origin
 
 
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds <= 3600:
+def seconds(text: str) -> float:  # argparse shows this name and the next to who gets them wrong
+    value = float(text)
+    if not 0 <= value <= 3600:
         raise argparse.ArgumentTypeError("0 to 3600 seconds")
-    return seconds
+    return value
 
 
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
+def count(text: str) -> int:
+    value = int(text)
+    if value < 1:
         raise argparse.ArgumentTypeError("1 or more")
-    return count
+    return value
 
 
 class Progress:
@@ -131,17 +134,20 @@ class Progress:
             print(f"{name}: {done} pages, {known - done} queued, {failed} failed", file=self._stream, flush=True)
 
 
-def summary(reports: Sequence[SourceReport], out: Path, seconds: float) -> str:
-    """A table of the sources, what failed and why, and how long it took."""
+def table(reports: Sequence[SourceReport], out: Path, seconds: float) -> str:
+    """The sources and their pages, a line each, and how long it took."""
     rows: list[tuple[str, ...]] = [("source", "version", "pages", "new", "changed", "removed", "failed")]
     for report in reports:
         counts = (report.pages, report.new, report.changed, report.removed, len(report.failures))
         rows.append((report.name, report.version or "-", *map(str, counts)))
     lines = ["  ".join(f"{cell:>8}" for cell in row) for row in rows]
-    for report in reports:
-        lines += [f"{report.name}: {report.error}"] if report.error else []
-        lines += [f"failed: {url}: {reason}" for url, reason in report.failures[:SHOWN]]
-        more = len(report.failures) - SHOWN
-        lines += [f"… and {more} more of {report.name}"] if more > 0 else []
-    lines.append(f"{sum(report.pages for report in reports)} pages in {out}, {seconds:.0f} s")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"{sum(report.pages for report in reports)} pages in {out}, {seconds:.0f} s"])
+
+
+def complaints(report: SourceReport) -> list[str]:
+    """What is missing of a source and why, a line each; none if all is there."""
+    lines = [f"{url}: {reason}" for url, reason in report.failures[:SHOWN]]
+    more = len(report.failures) - len(lines)
+    lines += [f"… and {more} more, all named in the folder's {MANIFEST}"] if more else []
+    lines += ["Run the same command again: it asks for these pages only."] if lines and not report.error else []
+    return lines + ([report.error] if report.error else [])

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -98,7 +98,7 @@ async def _scrape(
     watch: Watch,
     pool: ProcessPoolExecutor,
 ) -> list[SourceReport]:
-    window = max(1, IN_FLIGHT // len(sources))
+    window = max(1, IN_FLIGHT // (len(sources) or 1))
     async with new_client() as client:
         crawls = [
             _Crawl(source, origins.get(source.name, source.base), out, options, watch, pool, client, window)
@@ -207,7 +207,7 @@ class _Crawl:
             return
         version = await self._in_worker(edition, answer.body, self._source)
         self._source = self._source.of_version(version)
-        first = await self._in_worker(convert, answer.body, self._source.index, self._source)
+        first = await self._convert(INDEX, answer.body)
         elsewhere = not here and before.get("version") not in (None, version)
         if elsewhere or self._shelf.label not in ("", self._source.label):
             for slug in self._shelf.slugs:
@@ -273,13 +273,7 @@ class _Crawl:
             if stored:
                 return None
             raise ScrapeError("not found (404)")
-        try:
-            converted = await self._in_worker(convert, answer.body, self._source.base + name, self._source)
-        except (ScrapeError, BrokenExecutor):
-            raise
-        except Exception as error:
-            raise ScrapeError(f"can't be converted ({type(error).__name__}: {error})") from error
-        return converted, answer.validators
+        return await self._convert(name, answer.body), answer.validators
 
     async def _handle(self, name: str, task: asyncio.Task[_Outcome]) -> list[str]:
         """Put a page on its shelf; the names of the pages that it links to."""
@@ -326,7 +320,7 @@ class _Crawl:
         """Remove the pages that the manual has no more, if nothing failed and all were asked for."""
         limited = self._options.limit is not None and self._asked >= self._options.limit
         if self._options.refresh and not self._failures and not limited:
-            for slug in set(self._shelf.slugs) - self._kept:
+            for slug in self._shelf.slugs - self._kept:
                 self._shelf.remove(slug)
                 self._removed += 1
 
@@ -357,6 +351,17 @@ class _Crawl:
                 "from": self._origin,
             }
         write_json(self._out / MANIFEST, manifest)
+
+    # --- conversion -------------------------------------------------------------------------------------------
+
+    async def _convert(self, name: str, body: bytes) -> Converted:
+        """A page that our converter stumbles over is a failure of that page, whatever it stumbles over."""
+        try:
+            return cast(Converted, await self._in_worker(convert, body, self._source.base + name, self._source))
+        except (ScrapeError, BrokenExecutor):
+            raise
+        except Exception as error:
+            raise ScrapeError(f"can't be converted ({type(error).__name__}: {error})") from error
 
     async def _in_worker(self, function: Callable[..., Any], *arguments: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)

@@ -28,8 +28,8 @@ DEADLINE = 120.0
 TRIES = 7
 """Requests for one page. With one answer in eight spoilt, a crawl of 2,000 pages loses none in a thousand runs."""
 
-FIRST_TRIES = 3
-"""Requests before a site that never answered counts as unreachable: without a network that should take seconds."""
+FEW_TRIES = 3
+"""The same at a site that never answered, or failed to with the page before: without a network it takes seconds."""
 
 BACKOFF = (0.5, 30.0)
 """Seconds before the second try and at most; each wait is twice the one before, less up to half of it at random."""
@@ -41,7 +41,7 @@ HOPS = 5
 """Redirects for one page before it counts as a circle."""
 
 GIVE_UP = 5
-"""Pages in a row that fail after all tries: then the site is down, and the rest would only fail as slowly."""
+"""Pages in a row that fail after all tries: then the site is down, and the rest would only fail as well."""
 
 NEVER = ("", "")
 """The validators of a page that the server gave none for."""
@@ -138,7 +138,7 @@ class Site:
                 reason = f"HTTP {response.status_code}"
                 self._free_at = max(self._free_at, time.monotonic() + _retry_after(response))
             attempt += 1
-            if attempt >= (TRIES if self._answered else FIRST_TRIES):
+            if attempt >= (TRIES if self._answered and not self._failed_in_a_row else FEW_TRIES):
                 self._failed_in_a_row += 1
                 raise ScrapeError(f"{reason}, {attempt} times")
             await asyncio.sleep(min(BACKOFF[1], BACKOFF[0] * 2 ** (attempt - 1)) * random.uniform(0.5, 1))

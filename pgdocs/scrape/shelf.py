@@ -37,20 +37,19 @@ class Shelf:
         return len(self._files)
 
     @property
-    def slugs(self) -> list[str]:
+    def slugs(self) -> set[str]:
         """The slugs of the pages that are here."""
-        return list(self._files)
+        return set(self._files)
 
     @property
     def label(self) -> str:
         """The product and edition of the pages that are here, "" where none is: they all have the same."""
-        pages = (read_page(file, self.folder) for file in self._files.values())
-        return next((page.path[0] for page in pages if page.path), "")
+        pages = map(self._read, self._files)
+        return next((page.path[0] for page in pages if page and page.path), "")
 
     def page(self, slug: str, url: str) -> Page | None:
         """The page as it was written; None where it is missing, damaged or another URL's."""
-        file = self._files.get(slug)
-        page = read_page(file, self.folder) if file and file.is_file() else None
+        page = self._read(slug)
         return page if page and page.url == url else None
 
     def write(self, page: Page) -> bool:
@@ -69,6 +68,12 @@ class Shelf:
         file = self._files.pop(slug)
         self._taken.discard(file.name.casefold())
         file.unlink(missing_ok=True)
+
+    def _read(self, slug: str) -> Page | None:
+        try:
+            return read_page(self._files[slug], self.folder)
+        except (KeyError, OSError):
+            return None
 
     def _new_file(self, slug: str) -> Path:
         twin = 1
