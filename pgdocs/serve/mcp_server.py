@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 import anyio.to_thread
 from mcp.server.caching import CacheHint
@@ -221,7 +221,7 @@ def _add_resources(server: PgdocsServer, library: Library) -> None:
 
     @resource("pgdocs://docs", name="docs", title="What is indexed", description="Sources and chapters, with counts")
     async def docs() -> str:
-        return await _answer(library, text.list_text)
+        return await _answer(library, text.overview_text)
 
     @resource("pgdocs://docs/{source}", name="source", title="Pages of a source", description="By chapter")
     async def source_pages(source: str) -> str:
@@ -323,15 +323,20 @@ def _version() -> str:
 
 
 def main() -> None:
-    """Serve on stdin and stdout until the client closes them."""
-    if hasattr(sys.stdin, "isatty") and sys.stdin.isatty():
+    """Serve the pages of `docs_folder()` on stdin and stdout until the client closes them."""
+    serve_stdio(Library(docs_folder()))
+
+
+def serve_stdio(library: Library) -> NoReturn:
+    """Serve until stdin or stdout is closed, then end the process, whatever its threads are doing."""
+    if sys.stdin.isatty():
         print("pgdocs speaks MCP on stdin: a client starts it, `pgdocs search …` is for people.", file=sys.stderr)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the SDK's reader would sit in a read until stdin is closed
     end_with_reader()
     take_stdin()
     code = 0
     try:
-        make_server(Library(docs_folder())).run()
+        make_server(library).run()
     except BaseException as error:  # the process must end, whatever it was
         print(f"pgdocs: {error!r}", file=sys.stderr)
         code = 1

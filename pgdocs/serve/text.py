@@ -15,7 +15,8 @@ from pgdocs.pages import PATH_SEPARATOR, Page, scan_lines, slug_of_url, split_an
 from pgdocs.serve.parts import cut
 
 if TYPE_CHECKING:
-    from pgdocs.search.index import DocumentSearchIndex, PageInfo, SearchResult, Symbol
+    from pgdocs.search.index import DocumentSearchIndex, PageInfo, SearchResult
+    from pgdocs.search.symbols import Symbol
 
 MAX_ANSWER = 9_000
 """Characters of any answer: Codex cuts at about 12 kB in the middle, others at 10 kB or 25,000 tokens."""
@@ -75,6 +76,7 @@ def signature_text(index: DocumentSearchIndex, name: str) -> str:
     symbols = index.symbols(name)
     if not symbols:
         raise PgdocsError(_no_symbol(index, name))
+    symbols = sorted(symbols, key=lambda symbol: not _is_about(symbol))
     found = [_symbol(symbol) for symbol in symbols]
     text, shown = "", 0
     while shown < len(found) and len(text) + len(found[shown]) + 2 <= MAX_SIGNATURES - 1_000 * (shown > 0):
@@ -86,6 +88,11 @@ def signature_text(index: DocumentSearchIndex, name: str) -> str:
             return f"{text}\n\n… and {len(symbols) - shown - number} more."
         text += ("\n\nAlso defined in:\n" if number == 0 else "\n") + line
     return text
+
+
+def _is_about(symbol: Symbol) -> bool:
+    """Is its page about this name alone? Such pages come before those that define it among others."""
+    return symbol.name.casefold() in (symbol.title.casefold(), split_doc_name(symbol.doc_name)[1].casefold())
 
 
 def _symbol(symbol: Symbol) -> str:
@@ -123,45 +130,62 @@ def _no_symbol(index: DocumentSearchIndex, name: str) -> str:
 # --- get_doc ----------------------------------------------------------------------------------------------
 
 
-def doc_text(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> str:
-    """A page or a section of it, in parts; a list of what there is where `page` is empty, a source or a chapter.
+class Doc(NamedTuple):
+    """What a page name (and a section) stands for: `text` below `head`, and the arguments that ask for it again."""
 
-    Raises PageNotFound (with near names) for a page or a section, BadQuery for a part that there is not."""
+    head: str
+    text: str
+    call: dict[str, str]
+
+
+def doc_text(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> str:
+    """A part of what `find_doc` finds, with how to go on. Raises PageNotFound; BadQuery for a part that is not."""
+    head, text, call = find_doc(index, page, section)
+    parts = cut(text, MAX_ANSWER - MAX_FRAME)
+    if not 1 <= part <= len(parts):
+        raise BadQuery(f"There is no part {part}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
+    shown = head + parts[part - 1].shown
+    if len(parts) == 1:
+        return shown
+    again = ", ".join(f'{key}="{_clip(value, 150)}"' for key, value in call.items())
+    on = f"Go on with get_doc({again}, part={part + 1})." if part < len(parts) else "This is the last part."
+    return f"{shown}\n\n---\nPart {part} of {len(parts)}. {on}"
+
+
+def find_doc(index: DocumentSearchIndex, page: str = "", section: str = "") -> Doc:
+    """A page or a section of it; a list of what there is where `page` is empty, a source or a chapter.
+
+    Raises PageNotFound, with near names, for a page or a section."""
     page, section = page.strip(), section.strip()
     if len(page) > MAX_QUERY or len(section) > MAX_QUERY:
-        raise BadQuery(f"A page or section is named by at most {MAX_QUERY:,} characters.")
-    listed = list_text(index, page)
-    if listed:
-        return _framed("", listed, part, {"page": page})
+        raise BadQuery(f"A page or a section is named by at most {MAX_QUERY:,} characters.")
+    if not page:
+        return Doc("", overview_text(index), {"page": ""})
+    if page in [source.name for source in index.sources()]:
+        return Doc("", source_text(index, page), {"page": page})
     name, _, fragment = page.partition("#") if page[:1] != "#" else (page, "", "")
+    section = section or fragment
     try:
         found = _page(index, name)
     except PageNotFound:
-        chapter = _chapter_text(index, page)
-        if not chapter:
-            raise
-        return _framed("", chapter, part, {"page": page})
-    passage = find_passage(found, section or fragment)
-    heading = PATH_SEPARATOR.join((found.title, *passage.trail))
+        if chapter := _chapter_text(index, page):
+            return Doc("", chapter, {"page": page})
+        raise
+    passage = find_passage(found, section)
+    title = PATH_SEPARATOR.join((found.title, *passage.trail))
     url = found.url and (found.url + (f"#{passage.anchor}" if passage.anchor else ""))
-    head = "\n".join(filter(None, [f"# {_clip(heading, 200)}", _where(found.path), url])) + "\n\n---\n\n"
-    return _framed(head, passage.text, part, {"page": short_name(found.doc_name), "section": section or fragment})
+    head = "\n".join(filter(None, [f"# {_clip(title, 200)}", _where(found.path), url])) + "\n\n---\n\n"
+    call = {"page": short_name(found.doc_name)} | ({"section": section} if section else {})
+    return Doc(head, passage.text or "(There is no text of its own here.)", call)
 
 
-def list_text(index: DocumentSearchIndex, page: str = "") -> str:
-    """What there is: all sources and chapters for an empty `page`, the pages of a source for its name, else nothing."""
-    if not page:
-        lines = ["# What is indexed"]
-        for source in index.sources():
-            lines += ["", f"## {source.name}: {source.label} ({source.pages:,} pages)", ""]
-            lines += _chapter_lines(_chapters(index.pages(source.name)))
-        return "\n".join(
-            [*lines, "", 'get_doc(page="…") lists the pages of a source (its short name) or of a chapter.']
-        )
+def overview_text(index: DocumentSearchIndex) -> str:
+    """What there is: all sources and their chapters, with counts."""
+    lines = ["# What is indexed"]
     for source in index.sources():
-        if source.name == page:
-            return _pages_text(f"{source.label}: its {source.pages:,} pages", index.pages(source.name))
-    return ""
+        lines += ["", f"## {source.name}: {source.label} ({source.pages:,} pages)", ""]
+        lines += _chapter_lines(_chapters(index.pages(source.name)))
+    return "\n".join([*lines, "", 'get_doc(page="…") lists the pages of a source (its short name) or of a chapter.'])
 
 
 def _chapter_lines(chapters: dict[str, list[PageInfo]]) -> Iterator[str]:
@@ -178,7 +202,9 @@ def _chapter_lines(chapters: dict[str, list[PageInfo]]) -> Iterator[str]:
 
 def source_text(index: DocumentSearchIndex, source: str) -> str:
     """All pages of a source, by chapter. Raises UnknownSource."""
-    return list_text(index, source) or _pages_text(source, index.pages(source))
+    pages = index.pages(source)
+    label = next((known.label for known in index.sources() if known.name == source), source)
+    return _pages_text(f"{label}: its {len(pages):,} pages", pages)
 
 
 def page_text(index: DocumentSearchIndex, source: str, slug: str) -> str:
@@ -307,20 +333,7 @@ def _plain(heading: str) -> str:
     return re.sub(r"^(?:[\dA-Z]+\.)+\s*|[`*\\]", "", heading.rpartition(PATH_SEPARATOR)[2]).strip().casefold()
 
 
-# --- the frame --------------------------------------------------------------------------------------------
-
-
-def _framed(head: str, text: str, part: int, call: dict[str, str]) -> str:
-    """Part `part` of `text` below `head`; `call` are the arguments that the next part is asked for with."""
-    parts = cut(text, MAX_ANSWER - MAX_FRAME)
-    if not 1 <= part <= len(parts):
-        raise BadQuery(f"There is no part {part}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
-    shown = head + (parts[part - 1].shown or "(This page has no text of its own.)")
-    if len(parts) == 1:
-        return shown
-    again = ", ".join(f'{key}="{_clip(value, 150)}"' for key, value in call.items() if value or key == "page")
-    on = f"Go on with get_doc({again}, part={part + 1})." if part < len(parts) else "This is the last part."
-    return f"{shown}\n\n---\nPart {part} of {len(parts)}. {on}"
+# --- small things -----------------------------------------------------------------------------------------
 
 
 def checked(text: str, what: str) -> str:
