@@ -59,6 +59,9 @@ class Packaged:
     debian: str
     """Regular expression of Debian's package names; the one with the greatest number (group 1) is the newest."""
 
+    install: str
+    """What someone with root can do."""
+
     prints_folder: tuple[str, ...] = ()
     """A command that prints where the manual would be."""
 
@@ -70,11 +73,13 @@ PACKAGED = {
     "pg": Packaged(
         folders=("share/doc/postgresql*/html", "opt/postgresql*/share/doc/postgresql*/html"),
         debian=r"postgresql-doc-(\d+)",
+        install="sudo apt install postgresql-doc (or dnf install postgresql-docs, brew install postgresql)",
         prints_folder=("pg_config", "--htmldir"),
     ),
     "postgis": Packaged(
         folders=("share/doc/postgis*", "opt/postgis*/share/doc/postgis*"),
         debian=r"postgis-doc()",
+        install="sudo apt install postgis-doc",
         single=("postgis-en.html", "postgis.html"),
     ),
 }
