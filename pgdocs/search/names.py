@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rapidfuzz import fuzz, process
 
+from pgdocs.search.places import KINDS
 from pgdocs.search.signatures import OPERATOR, compact
 from pgdocs.search.symbols import Symbol
-
-ORDER = (
-    "function aggregate window procedure syntax operator command type setting catalog errcode psql program option"
-    " jsonpath plpgsql c pl pgbench topic parameter column"
-).split()
-"""Kinds as they follow one another in an answer: what a query may use before what only a program may."""
 
 NEAR = 72.0
 """Least similarity (0..100) of a near name: two letters of seven may be wrong."""
 
-_RANK = {kind: rank for rank, kind in enumerate(ORDER)}
+_OPERATION = re.compile(rf"([\w\[\]. ]*?)\s*({OPERATOR})\s*([\w\[\]. ]*)")
+_RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 
 
 class SymbolTable:
@@ -49,14 +46,16 @@ class SymbolTable:
     def find(self, typed: str) -> list[Symbol]:
         """All definitions of what was typed, the likeliest first; [] where there are none."""
         for name in readings(typed):
-            known = self._by_key.get(_key(name))
+            known = self._by_key.get(_key(name), [])
+            called = [other for s in known if s.kind == "type" for other in self._by_key[_key(s.name)]]
+            known = list(dict.fromkeys([*known, *(other for other in called if other.kind == "type")]))
             if known:
                 return _ordered(name, typed, known)
         return []
 
     def near(self, typed: str, limit: int = 5) -> list[str]:
         """Names that are spelled nearly like this, nearest first."""
-        wanted = _key(readings(typed)[0]) if readings(typed) else ""
+        wanted = _key(next(iter(readings(typed)), ""))
         if len(wanted) < 3:  # of two letters, every other name is near
             return []
         found = process.extract(wanted, self._names.keys(), scorer=fuzz.ratio, limit=limit, score_cutoff=NEAR)
@@ -65,25 +64,20 @@ class SymbolTable:
 
 def readings(typed: str) -> list[str]:
     """The names that a text may stand for, the most literal first."""
-    text = " ".join(typed.split()).strip("`'\"")
-    text = text if text.startswith("\\") else text.rstrip("; ")
-    if not text:
-        return []
+    text = " ".join(typed.split()).strip(" `'\"")
+    text = text if text.startswith("\\") else text.rstrip(" ;`'\"")
     found = [text]
-    operator = re.fullmatch(rf"(?:[\w\[\]. ]+?\s)?({OPERATOR})(?:\s[\w\[\]. ]+)?", text)
-    if operator and " " in text:
-        found.append(operator[1])
-    call = re.match(r"([A-Za-z_][\w.]*)\s*\(", text)
-    if call:
-        found.append(call[1])
-    found.append(re.sub(r"\s*\(.*?\)", "", text))
-    found.append(re.sub(r"\[[^\]]*\]", "", text).strip())
-    if text.startswith("\\"):
-        found.append(re.match(r"\\[A-Za-z_]*|\\\S", text)[0])  # type: ignore[index]
-        found.append(re.sub(r"[Sx+]+$", "", text.split(" ")[0]))
-    if text.startswith("-"):
-        found.append(re.split(r"[ =]", text)[0])
-    found += [name.rsplit(".", 1)[1] for name in found if re.fullmatch(r"[\w]+(?:\.\w+)+", name)]
+    if (operation := _OPERATION.fullmatch(text)) and (operation[1] or operation[3]):
+        found.append(operation[2])
+    if called := re.match(r"([A-Za-z_][\w.]*)\s*\(", text):
+        found.append(called[1])
+    found.append(re.sub(r"\s*\(.*?\)", "", text))  # varchar(255)
+    found.append(re.sub(r"\[[^\]]*\]", "", text))  # int[]
+    if command := re.match(r"\\(?:[A-Za-z_]+|\S)", text):
+        found += [command[0], re.sub(r"[Sx+]+$", "", command[0])]
+    if "-" in text:
+        found.append(re.sub(r"(--[\w-]+)=.*", r"\1", text))
+    found += [name.rsplit(".", 1)[1] for name in found if re.fullmatch(r"\w+(?:\.\w+)+", name)]
     return [name for name in dict.fromkeys(found) if name]
 
 
@@ -92,18 +86,30 @@ def _key(name: str) -> str:
 
 
 def _ordered(name: str, typed: str, known: list[Symbol]) -> list[Symbol]:
-    """By the kind of thing; what differs by case or has other operands gives way to what is as typed."""
+    """Sources in their order, then kinds, core before extensions; what is spelled as typed goes before its twins."""
     spelled = [s for s in known if name in (s.name, *s.aliases)]
-    if name.startswith(("\\", "-")):
+    if name.startswith("\\") or re.match(r"--?\w", name):
         known = spelled or known
     known = [s for s in known if not s.weak] or known
-    operands = compact(typed)
-    if operands != compact(name):
-        exact = [s for s in known if any(compact(one).startswith(operands) for one in s.signatures)]
-        return exact + [s for s in known if s not in exact]
     sources: dict[str, int] = {}
     for s in known:
-        sources.setdefault(s.doc_name.split("__")[0], len(sources))
-    return sorted(
-        known, key=lambda s: (sources[s.doc_name.split("__")[0]], _RANK.get(s.kind, len(ORDER)), s not in spelled)
-    )
+        sources.setdefault(s.doc_name.partition("__")[0], len(sources))
+
+    def rank(s: Symbol) -> tuple[int, int, bool, int, bool]:
+        depth = -len(s.path) if s.kind == "type" else 0  # a type's own page before the list of all types
+        return sources[s.doc_name.partition("__")[0]], _RANK[s.kind], bool(s.extension), depth, s not in spelled
+
+    return _with_operands(typed, name, sorted(known, key=rank))
+
+
+def _with_operands(typed: str, name: str, known: list[Symbol]) -> list[Symbol]:
+    """`json ->> text` asks for one form of an operator: that one first."""
+    wanted = compact(typed)
+    if wanted == compact(name) or not re.fullmatch(OPERATOR, name):
+        return known
+    first: list[Symbol] = []
+    for s in known:
+        exact = [one for one in s.signatures if compact(one).startswith(wanted + "→")]
+        if exact:
+            first.append(replace(s, signatures=tuple(dict.fromkeys([*exact, *s.signatures]))))
+    return first or known

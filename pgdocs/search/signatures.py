@@ -102,7 +102,7 @@ def called_name(prototype: str) -> str:
 
 def operator_name(prototype: str) -> str:
     """The operator of a prototype without call: `->>`, `IS NOT NULL`, `AT TIME ZONE`; "" where there is none."""
-    words = _outside_brackets(_before_result(prototype)).split()
+    words = outside_brackets(_before_result(prototype)).split()
     symbols = [word for word in words if re.fullmatch(OPERATOR, word)]
     if symbols:
         return symbols[0]
@@ -130,7 +130,8 @@ def _depth(text: str) -> int:
     return sum((char in "([{") - (char in ")]}") for char in text)
 
 
-def _outside_brackets(text: str) -> str:
+def outside_brackets(text: str) -> str:
+    """The text without what stands in brackets of any kind."""
     for _ in range(3):
         text = re.sub(r"\[[^\[\]]*\]|\{[^{}]*\}|\([^()]*\)", " ", text)
     return text

@@ -14,64 +14,12 @@ the shape of its text:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pgdocs.pages import Block, Page, Section, split_anchors, split_blocks, split_cells, split_sections, unlink
-from pgdocs.search.signatures import OPERATOR, has_result, is_c_code, name_of, squeeze, statements
-
-# --- what a page's place says, as plain data ------------------------------------------------------------------
-
-NO_NAMES = frozenset(("contents", "release"))
-"""Kinds of pages that only speak of names: lists of links, release notes."""
-
-PLACES = (
-    ("SQL Commands", "command"),
-    ("pgbench", "pgbench"),
-    ("Client Applications", "program"),
-    ("Server Applications", "program"),
-    ("Additional Supplied Programs", "program"),
-    ("PL/pgSQL", "plpgsql"),
-    ("PL/Perl", "pl"),
-    ("PL/Python", "pl"),
-    ("PL/Tcl", "pl"),
-    ("Supplied Modules", "extension"),
-    ("Client Interfaces", "c"),
-    ("Server Programming", "c"),
-    ("Internals", "c"),
-    ("Data Types", "type"),
-    ("Data types", "type"),
-    ("Topology Types", "type"),
-    ("Topology Domains", "type"),
-    ("Standardizer Types", "type"),
-    ("GUCs", "setting"),
-    ("Aggregate Functions", "aggregate"),
-    ("Window Functions", "window"),
-)
-"""Words in a page's path or title → what its prototypes are (first match; a function elsewhere)."""
-
-EXTENSIONS = (
-    (r"Supplied Modules.*? › [A-Z]\.\d+\. (\S+) —", r"\1"),
-    (r"SFCGAL", "postgis_sfcgal"),
-    (r"Topo(?:logy|Geometry)", "postgis_topology"),
-    (r"Raster\b", "postgis_raster"),
-    (r"Tiger Geocoder", "postgis_tiger_geocoder"),
-    (r"Address Standardizer", "address_standardizer"),
-)
-"""Words in a page's path and title → the extension that has what it defines."""
-
-COLUMNS = {
-    "error code": "errcode",
-    "name": "type",
-    "data type": "type",
-    "type": "type",
-    "operator": "operator",
-    "predicate": "operator",
-    "view name": "catalog",
-    "catalog name": "catalog",
-    "function": "function",
-}
-"""What a table lists, by the head of its first column. `Name` and `Type` count on pages about types only."""
+from pgdocs.search.places import COLUMNS, NO_NAMES, extension_of, place_of
+from pgdocs.search.signatures import OPERATOR, has_result, is_c_code, name_of, outside_brackets, squeeze, statements
 
 RELATION = re.compile(r"Table \S+ `?([\w.]+)(?:\(\))?`? (?:Output )?(?:Columns|View|Catalog)")
 """The caption of a list of columns, and in it the relation that they are of."""
@@ -121,6 +69,11 @@ class _Reader:
     anchor: str = ""
 
     @property
+    def is_command(self) -> bool:
+        """True on the pages of commands, whose text is full of synopses that define nothing."""
+        return self.place in ("command", "embedded") and self.page.kind == "reference"
+
+    @property
     def is_program(self) -> bool:
         """True on the pages of programs, whose options are defined by list items and headings that begin with `-`."""
         return self.place in ("program", "pgbench") and self.page.kind == "reference"
@@ -162,13 +115,11 @@ def extract(page: Page) -> list[Symbol]:
     """All definitions on a page, in the order of the text; signatures of one name are gathered where they stand."""
     if page.kind in NO_NAMES:
         return []
-    where = " › ".join((*page.path, page.title))
-    place = next((what for words, what in PLACES if words in where), "")
-    extension = next((found.expand(to) for words, to in EXTENSIONS if (found := re.search(words, where))), "")
-    reader = _Reader(page, place, extension, anchor=page.anchor)
+    reader = _Reader(page, place_of(page), extension_of(page), anchor=page.anchor)
     sections = split_sections(page)
     if page.kind == "reference":
         _reference(reader, sections)
+    _types(reader, sections[0])
     for section in sections:
         reader.anchor = section.anchor or reader.anchor
         _section(reader, section)
@@ -211,8 +162,8 @@ def _reference(reader: _Reader, sections: list[Section]) -> None:
     example = next((e for s in sections if s.title.startswith("Example") for e in _fences(s)), "")
     fences = _fences(synopsis) if synopsis else []
     prototypes = [p for p in _prototypes(synopsis, fences) if name_of(p)] if synopsis else []
-    if reader.place == "command" or reader.is_program:
-        kind = "command" if reader.place == "command" else "program"
+    if reader.is_command or reader.is_program:
+        kind = "program" if reader.is_program else reader.place
         reader.add(title, kind, fences, purpose, example=example, aliases=names)
     elif not prototypes and names:
         kind = reader.place if reader.place in ("type", "setting") else "topic"
@@ -224,6 +175,21 @@ def _reference(reader: _Reader, sections: list[Section]) -> None:
             kind = _kind(reader, name, own[0])
             alias = [*names, page.slug] if len(defined) == 1 else []
             reader.add(name, kind, own, purpose, example=example, aliases=[*alias, title] if alias else [])
+
+
+def _types(reader: _Reader, lead: Section) -> None:
+    """The types that a page is about: its title begins with their name, or it says "the data type `hstore`"."""
+    texts = [unlink(block.text) for block in split_blocks(lead.text) if block.kind == "text"][:4]
+    text = " ".join(texts)
+    if reader.place == "type":
+        word = _bare(reader.page.title).partition(" ")[0].casefold()
+        names = [name for name in re.findall(r"`([a-z]\w*)`", text) if name.startswith(word)]
+    else:
+        name = re.escape(reader.extension or " ")
+        said = re.search(rf"types?,? `{name}`|`{name}` (?:data ?)?type", text)
+        names = [reader.extension] if said else []
+    for name in dict.fromkeys(names):
+        reader.add(name, "type", [], sentence(texts[0]))
 
 
 def _prototypes(synopsis: Section, fences: list[str]) -> list[str]:
@@ -264,7 +230,11 @@ def _section(reader: _Reader, section: Section) -> None:
         name = relation or _bare(section.title)
         anchor = section.anchor or caption
         reader.add(
-            name, "catalog", [f"{name} ({', '.join(f'{c} {t}' for c, t in columns)})"], _purpose(blocks), anchor=anchor
+            name,
+            "catalog",
+            [f"{name} ({', '.join(f'{c} {t}' for c, t in columns)})"],
+            _next_text(blocks),
+            anchor=anchor,
         )
         for column_name, type_ in columns:
             reader.add(
@@ -278,7 +248,7 @@ def _is_relation(section: Section) -> bool:
 
 def _heading(reader: _Reader, section: Section, blocks: list[Block]) -> None:
     """A definition with an id of its own: setting, option, psql command, C function, parameter."""
-    title, purpose = section.title, _purpose(blocks)
+    title, purpose = section.title, _next_text(blocks)
     settings = re.split(r" ?, ", title)
     if section.anchor and all(SETTING.fullmatch(setting) for setting in settings):
         purpose = _with_default(purpose, blocks)
@@ -288,14 +258,24 @@ def _heading(reader: _Reader, section: Section, blocks: list[Block]) -> None:
         forms = re.split(r",? (?=\\)", re.sub(r" or (?=\\)", " ", title))
         names = [found[0] for form in forms if (found := re.match(r"\\(?:[A-Za-z_]+|\S)", form))]
         for name in dict.fromkeys(names):
-            reader.add(name, "psql", title.split(", \\")[:1] if len(set(names)) == 1 else [title], purpose)
+            reader.add(
+                name,
+                "pgbench" if reader.place == "pgbench" else "psql",
+                title.split(", \\")[:1] if len(set(names)) == 1 else [title],
+                purpose,
+            )
     elif title.startswith("-"):
         _option(reader, title, purpose)
     elif section.anchor and re.match(r"[\w.]+\(", title) and _is_signature(reader, title):
         name = name_of(title)
         reader.add(name, _kind(reader, name, title), [title], purpose, example=_first_fence(blocks))
+    elif reader.place == "type" and section.level > 1 and re.fullmatch(r"[a-z]\w*", _bare(title)):
+        reader.add(_bare(title), "type", [], purpose)
     elif section.level > 1 and section.anchor and re.fullmatch(r"[!+]?(?:[a-z]\w*|\d*[A-Z][A-Z_0-9]+)", title):
         reader.add(title, "parameter", [], purpose, weak=True)
+    elif reader.is_command and re.fullmatch(r"[A-Z]{2,}(?: [A-Z]+)* Clause", title):
+        form = _code(blocks[1]) if len(blocks) > 1 and blocks[1].kind == "fence" else ""
+        reader.add(title.removesuffix(" Clause"), "clause", [form] * bool(form), purpose)
     else:
         named = re.search(r"\bThe (\w+)\(\) Function$", title)
         if named:
@@ -304,12 +284,12 @@ def _heading(reader: _Reader, section: Section, blocks: list[Block]) -> None:
 
 def _option(reader: _Reader, forms: str, purpose: str) -> None:
     """`-j njobs, --jobs=njobs`: an option of the program that the page is about."""
-    program = _bare(reader.page.title).split(" ")[0]
+    program = _bare(reader.page.title) if reader.is_program else ""
     flags = re.findall(r"(?:^|(?<=[\s,`(]))(--?[A-Za-z0-9?][\w-]*)", forms)
     if flags:
         long = next((flag for flag in flags if flag.startswith("--")), flags[0])
-        others = [f"{program} {flag}" for flag in flags] + flags
-        reader.add(f"{program} {long}", "option", [forms], purpose, aliases=others)
+        others = [f"{program} {flag}".strip() for flag in flags] + flags
+        reader.add(f"{program} {long}".strip(), "option", [forms], purpose, aliases=others)
 
 
 def _item(reader: _Reader, blocks: list[Block], number: int) -> None:
@@ -323,7 +303,15 @@ def _item(reader: _Reader, blocks: list[Block], number: int) -> None:
     if spans and reader.is_program and re.match(r"--?[\w?]", spans[0]):
         _option(reader, ", ".join(spans), purpose)
         return
-    signatures = [span for span in spans if reader.place != "command" and _is_signature(reader, span)]
+    if reader.place == "type" and (listed := re.findall(r"`([a-z]\w*)` — ", block.text)):
+        for name in listed:
+            reader.add(name, "type", [], plain(block.text.removeprefix("- ")))
+        return
+    if reader.place == "environment" and (variable := re.match(r"- `([A-Z]+)`", block.text)):
+        reader.add(variable[1], "parameter", [], sentence(block.text.removeprefix("- ")), anchor=anchor, weak=True)
+        return
+    told = reader.place == "pl" or bool(paragraphs) or (bool(following) and following[0].kind == "fence")
+    signatures = [span for span in spans if told and not reader.is_command and _is_signature(reader, span)]
     if not signatures:
         _running_text(reader, block.text)
         return
@@ -370,22 +358,25 @@ def _is_example(paragraph: str) -> bool:
 def _fence(reader: _Reader, section: Section, blocks: list[Block], number: int) -> None:
     """A fence of prototypes: one that is called a synopsis, or C and nothing else."""
     block = blocks[number]
-    if reader.place == "command" or reader.is_program:
+    if reader.is_command or reader.is_program:
         return
     code = _code(block)
-    synopsis = block.text.lstrip("`~ ").startswith("synopsis")
-    if not synopsis and not (reader.place == "c" and is_c_code(code)):
+    if not _is_synopsis(block) and not (reader.place == "c" and is_c_code(code)):
         return
     title = _bare(section.title)
     after, before = _next_text(blocks[number + 1 : number + 3]), _next_text(blocks[:number])
     definition = bool(section.anchor) and re.fullmatch(r"\w+", section.title)
+    example = next((block for block in blocks[number + 1 :] if block.kind == "fence"), Block("fence", ""))
+    shown = "" if _is_synopsis(example) or is_c_code(_code(example)) else _code(example)
     for prototype in statements(code):
         name = _name_in_synopsis(reader, prototype, title)
         if name:
             purpose = before if definition and before else after or before
-            reader.add(
-                name, _kind(reader, name, prototype), [prototype], purpose, example=_first_fence(blocks[number + 1 :])
-            )
+            reader.add(name, _kind(reader, name, prototype), [prototype], purpose, example=shown)
+
+
+def _is_synopsis(block: Block) -> bool:
+    return block.text.lstrip("`~ ").startswith("synopsis")
 
 
 def _name_in_synopsis(reader: _Reader, prototype: str, title: str) -> str:
@@ -395,13 +386,16 @@ def _name_in_synopsis(reader: _Reader, prototype: str, title: str) -> str:
         words = re.match(r"[A-Z]+(?: (?:\[ [A-Z]+ \] )?[A-Z]{3,})*", statement)
         name = re.sub(r"\[ [A-Z]+ \] ", "", words[0]) if words else ""
         return "" if name.startswith("SELECT") else re.sub(r" (?:WHEN|FROM)$", "", name)
-    if re.fullmatch(r"[A-Z]+(?: [A-Z]+)*", title) and re.search(rf"\b{title}\b", prototype):
+    if re.fullmatch(r"[A-Z]+(?: [A-Z]+)*", title) and re.match(rf"(?:\w+ ){{0,2}}{title}\b", prototype):
         return title
+    if re.fullmatch(r"\w+::\w+", prototype):
+        return "::"
     if re.match(r"[A-Z]{3,} (?!FOR \(|\()[\w\[{<]", prototype) and not has_result(prototype):
         return ""
     if has_result(prototype) or re.fullmatch(r"[A-Z_]+", prototype):
         return name_of(prototype)
-    return name_of(prototype) if re.search(r"[\w)\]]\s?\(.*\)$", prototype) and not prototype.startswith("'") else ""
+    calls = re.search(r"[\w)\]]\s?\(.*\)$", prototype) and not re.search(r"^'| \| ", outside_brackets(prototype))
+    return name_of(prototype) if calls else ""
 
 
 def _running_text(reader: _Reader, text: str) -> None:
@@ -410,7 +404,9 @@ def _running_text(reader: _Reader, text: str) -> None:
         return
     text = re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", " ".join(unlink(text).split()))
     for _, span in re.findall(r"(`+)(.+?)\1(?!`)", text):
-        called = re.fullmatch(r"(?:[\w*]+[ *]+)*\*?(\w{3,})\((.+)\)", span)
+        called = re.fullmatch(r"(?:[\w*]+[ *]+)*\*?(\w{3,})\((.*)\)", span)
+        if called and not called[2] and reader.place == "c":
+            continue  # only the mention of a C function
         if called and not re.search(r"['\"=]|, \d+$|^(?:\d+|[A-Z]+|\.\.\.)$", called[2]):
             said = text[: text.index(span)].rfind(". ") + 1
             reader.add(called[1], _kind(reader, called[1], span), [squeeze(span)], sentence(text[said:]), weak=True)
@@ -444,12 +440,13 @@ def _table(reader: _Reader, block: Block) -> None:
 
 
 def _type(reader: _Reader, texts: list[str], head: list[str]) -> None:
-    """`bit varying [ (n) ]`, also called `varbit [ (n) ]`."""
-    others = texts[1].split(", ") if "aliases" in head and texts[1] else []
-    short = [" ".join(re.sub(r"\[[^\]]*\]", " ", name).split()) for name in (texts[0], *others)]
-    whole = [" ".join(re.sub(r"\[ \(.*?\) \]|[\[\]]", " ", name).split()) for name in (texts[0], *others)]
+    """`bit varying [ (n) ]`, also called `varbit [ (n) ]`: without its modifiers, and with the words in brackets."""
+    whole = texts[0] + (f", {texts[1]}" if "aliases" in head else "")
+    plain_names = outside_brackets(whole)
+    with_options = re.sub(r"[\[\]]", " ", re.sub(r"\([^()]*\)", " ", whole))
+    names = [" ".join(name.split()) for name in f"{plain_names}, {with_options}".split(",")]
     description = head.index("description") if "description" in head else -1
-    reader.add(short[0], "type", [], sentence(texts[description]), aliases=[*short[1:], *whole])
+    reader.add(names[0], "type", [], sentence(texts[description]), aliases=[name for name in names if name])
 
 
 # --- small things -----------------------------------------------------------------------------------------------
@@ -486,12 +483,8 @@ def plain(text: str) -> str:
 def sentence(text: str) -> str:
     """The first sentence of a paragraph, without links."""
     text = " ".join(unlink(text).split())
-    end = re.search(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)[.:](?=\s+[A-Z`(“])|\.$", text)
+    end = re.search(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\.)[.:](?=\s+[A-Z`(“])|\.$", text)
     return text[: end.start() + 1].rstrip(":") if end else text[:300]
-
-
-def _purpose(blocks: list[Block]) -> str:
-    return _next_text(blocks)
 
 
 def _next_text(blocks: Iterable[Block]) -> str:
@@ -522,9 +515,3 @@ def _first_fence(blocks: Iterable[Block]) -> str:
 
 def _code(block: Block) -> str:
     return "\n".join(block.text.split("\n")[1:-1])
-
-
-def iter_signatures(symbols: Iterable[Symbol]) -> Iterator[str]:
-    """All signatures of some symbols, in order."""
-    for symbol in symbols:
-        yield from symbol.signatures
