@@ -58,6 +58,7 @@ def test_read_prints_pages_sections_and_lists(docs: Path) -> None:
     section = json.loads(pgdocs(docs, "read", "--json", "sql-select", "--section", "distinct clause").stdout)
     assert section["markdown"].startswith("## DISTINCT Clause {#SQL-DISTINCT}")
     assert "LIMIT" not in section["markdown"]
+    assert section["url"] == "https://www.postgresql.org/docs/18/sql-select.html#SQL-DISTINCT"
     assert b"- pg/sql-select: SELECT" in pgdocs(docs, "read", "SQL Commands").stdout
     assert b"## postgis: PostGIS 3.5 (5 pages)" in pgdocs(docs, "read").stdout
 

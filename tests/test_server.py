@@ -47,6 +47,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The invented pages and a long one, with an index beside them after the first use; a secret lies outside."""
     folder = shutil.copytree(FIXTURES, tmp_path_factory.mktemp("pages") / "docs")
     (folder / "pg__long.md").write_text(LONG_PAGE, encoding="utf-8")
+    (folder / "pg__sly.md").write_text("# Sly hoist\n\nA sly \u202ehoist\u200b\x1b[2J with\0 a sash.", encoding="utf-8")
     (folder.parent / "secret.md").write_text("# Secret\n\nswordfish", encoding="utf-8")
     return folder
 
@@ -386,6 +387,14 @@ def test_junk_and_hostile_lines_leave_the_server_alive(server: Process) -> None:
     assert "sql-select" in server.search(5, "select distinct \ud83d")  # a lone surrogate: the SDK alone drops the line
     assert "queries-with" in server.search(6, "→ computed once ≤ one pass é 🚂")
     assert "use at most 2,000" in server.search(8, "x" * 5_000_000)
+
+
+def test_invisible_characters_of_a_page_never_reach_a_client(server: Process) -> None:
+    """What turns text around, hides it or drives a terminal is taken out of every kind of answer."""
+    said = server.search(1, "sly hoist sash")
+    said += json.dumps(server.ask(2, "tools/call", name="get_doc", arguments={"page": "sly"}), ensure_ascii=False)
+    said += json.dumps(server.ask(3, "resources/read", uri="pgdocs://docs/pg/sly"), ensure_ascii=False)
+    assert said.count("A sly hoist[2J with a sash.") == 3
 
 
 def test_a_foreign_locale_changes_nothing(docs: Path) -> None:

@@ -117,11 +117,11 @@ def read(library: Library, page: str, section: str, as_json: bool) -> None:
     from pgdocs.serve.text import find_doc
 
     index = library.index()
-    head, text, call = find_doc(index, page, section)
+    doc = find_doc(index, page, section)
     if as_json:
-        _print_json({**call, "head": head.splitlines()[:3], "markdown": text})
+        _print_json({**doc.call, "title": doc.title, "path": doc.path, "url": doc.url, "markdown": doc.text})
     else:
-        _print(head + text, index)
+        _print(doc.head + doc.text, index)
 
 
 @cli.command(epilog="Example: pgdocs phrases --check")

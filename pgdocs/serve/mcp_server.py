@@ -221,15 +221,15 @@ def _add_resources(server: PgdocsServer, library: Library) -> None:
 
     @resource("pgdocs://docs", name="docs", title="What is indexed", description="Sources and chapters, with counts")
     async def docs() -> str:
-        return await _answer(library, text.overview_text)
+        return await _resource(library, text.overview_text)
 
     @resource("pgdocs://docs/{source}", name="source", title="Pages of a source", description="By chapter")
     async def source_pages(source: str) -> str:
-        return await _answer(library, text.source_text, source)
+        return await _resource(library, text.source_text, source)
 
     @resource("pgdocs://docs/{source}/{slug}", name="page", title="A page", description="A whole page as markdown")
     async def page(source: str, slug: str) -> str:
-        return await _answer(library, text.page_text, source, slug)
+        return await _resource(library, text.page_text, source, slug)
 
 
 def _add_completion(server: PgdocsServer, library: Library) -> None:
@@ -266,7 +266,7 @@ def _begun(typed: str, known: Iterable[str]) -> list[str]:
 
 
 async def _answer(library: Library, function: Callable[..., str], *arguments: Any) -> str:
-    """The text that `function(index, *arguments)` makes, worked out in a thread."""
+    """The text that `function(index, *arguments)` makes, below a line that says so where the index is out of date."""
 
     def work() -> str:
         index = library.index()
@@ -274,6 +274,11 @@ async def _answer(library: Library, function: Callable[..., str], *arguments: An
         return clean(f"{index.stale}\n\n{answer}" if index.stale else answer)
 
     return await _in_thread(work)
+
+
+async def _resource(library: Library, function: Callable[..., str], *arguments: Any) -> str:
+    """The same without that line: a resource is the text and nothing else."""
+    return await _in_thread(lambda: clean(function(library.index(), *arguments)))
 
 
 async def _in_thread(function: Callable[..., Result], *arguments: Any) -> Result:
@@ -288,7 +293,7 @@ def instructions(docs_dir: Path) -> str:
     """What a client tells its model about this server: under 2,000 characters, because some cut there."""
     held = [f"{h.label[:80]} ({h.pages:,} pages, source {h.source[:40]!r})" for h in holdings(docs_dir)]
     indexed = f"Indexed: {'; '.join(held[:8])}." if held else f"No pages yet: {cure()}, then go on (no restart needed)."
-    return (
+    return clean(
         "The official PostgreSQL and PostGIS manuals, offline. Prefer them to memory for SQL syntax, functions, "
         "settings, error messages, catalogs, tuning and spatial queries, above all where the version matters.\n\n"
         f"{indexed}\n\n"
@@ -329,13 +334,13 @@ def main() -> None:
 
 def serve_stdio(library: Library) -> NoReturn:
     """Serve until stdin or stdout is closed, then end the process, whatever its threads are doing."""
-    if sys.stdin.isatty():
+    if sys.stdin and sys.stdin.isatty():
         print("pgdocs speaks MCP on stdin: a client starts it, `pgdocs search …` is for people.", file=sys.stderr)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the SDK's reader would sit in a read until stdin is closed
-    end_with_reader()
-    take_stdin()
     code = 0
     try:
+        end_with_reader()
+        take_stdin()
         make_server(library).run()
     except BaseException as error:  # the process must end, whatever it was
         print(f"pgdocs: {error!r}", file=sys.stderr)

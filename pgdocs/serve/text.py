@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MAX_ANSWER = 9_000
 """Characters of any answer: Codex cuts at about 12 kB in the middle, others at 10 kB or 25,000 tokens."""
 
-MAX_FRAME = 1_000
-"""Of these for what stands around a part of a page: title, path, URL, and how to go on."""
+MAX_FRAME = 1_500
+"""Of these for what stands around it: title, path, URL, how to go on, a line about an index that is being rebuilt."""
 
 MAX_RESULT = 900
 """Characters of one search result: the five of a default search stay under some 1,500 tokens."""
@@ -45,14 +45,13 @@ def search_text(
     index: DocumentSearchIndex, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all"
 ) -> str:
     """Ranked passages, or the nearest ones under a first line that says that none is an answer."""
-    from pgdocs.search import rank  # here, because a server imports this file before its handshake, and numpy after
+    from pgdocs.search import rank  # a server imports this file before its handshake, and numpy after it
 
-    confident = getattr(rank, "CONFIDENT", 0.0)  # until search calibrates its scores
     results = index.search(checked(query, "query"), max_results, strategy, source)
     if not results:
         return f'{NOT_CONFIDENT}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
-    weak = strategy == "hybrid" and results[0].score < confident
-    room = min(MAX_RESULT, (MAX_ANSWER - 300) // len(results))
+    weak = strategy == "hybrid" and results[0].score < getattr(rank, "CONFIDENT", 0.0)
+    room = min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME // 2) // len(results))
     found = [_result(number, result, room) for number, result in enumerate(results, 1)]
     first = f"{NOT_CONFIDENT}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
     more = f'\n\n---\nRead on with get_doc(page="{short_name(results[0].doc_name)}").'
@@ -131,23 +130,30 @@ def _no_symbol(index: DocumentSearchIndex, name: str) -> str:
 
 
 class Doc(NamedTuple):
-    """What a page name (and a section) stands for: `text` below `head`, and the arguments that ask for it again."""
+    """What a page name (and a section) stands for, and the arguments that ask for it again. A list has no title."""
 
-    head: str
     text: str
     call: dict[str, str]
+    title: str = ""
+    path: tuple[str, ...] = ()
+    url: str = ""
+
+    @property
+    def head(self) -> str:
+        lines = [f"# {_clip(self.title, 200)}", _where(self.path), self.url]
+        return "\n".join(filter(None, lines)) + "\n\n---\n\n" if self.title else ""
 
 
 def doc_text(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> str:
     """A part of what `find_doc` finds, with how to go on. Raises PageNotFound; BadQuery for a part that is not."""
-    head, text, call = find_doc(index, page, section)
-    parts = cut(text, MAX_ANSWER - MAX_FRAME)
+    doc = find_doc(index, page, section)
+    parts = cut(doc.text, MAX_ANSWER - MAX_FRAME)
     if not 1 <= part <= len(parts):
         raise BadQuery(f"There is no part {part}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
-    shown = head + parts[part - 1].shown
+    shown = doc.head + parts[part - 1].shown
     if len(parts) == 1:
         return shown
-    again = ", ".join(f'{key}="{_clip(value, 150)}"' for key, value in call.items())
+    again = ", ".join(f'{key}="{_clip(value, 150)}"' for key, value in doc.call.items())
     on = f"Go on with get_doc({again}, part={part + 1})." if part < len(parts) else "This is the last part."
     return f"{shown}\n\n---\nPart {part} of {len(parts)}. {on}"
 
@@ -160,23 +166,22 @@ def find_doc(index: DocumentSearchIndex, page: str = "", section: str = "") -> D
     if len(page) > MAX_QUERY or len(section) > MAX_QUERY:
         raise BadQuery(f"A page or a section is named by at most {MAX_QUERY:,} characters.")
     if not page:
-        return Doc("", overview_text(index), {"page": ""})
+        return Doc(overview_text(index), {"page": ""})
     if page in [source.name for source in index.sources()]:
-        return Doc("", source_text(index, page), {"page": page})
+        return Doc(source_text(index, page), {"page": page})
     name, _, fragment = page.partition("#") if page[:1] != "#" else (page, "", "")
     section = section or fragment
     try:
         found = _page(index, name)
     except PageNotFound:
         if chapter := _chapter_text(index, page):
-            return Doc("", chapter, {"page": page})
+            return Doc(chapter, {"page": page})
         raise
     passage = find_passage(found, section)
     title = PATH_SEPARATOR.join((found.title, *passage.trail))
     url = found.url and (found.url + (f"#{passage.anchor}" if passage.anchor else ""))
-    head = "\n".join(filter(None, [f"# {_clip(title, 200)}", _where(found.path), url])) + "\n\n---\n\n"
     call = {"page": short_name(found.doc_name)} | ({"section": section} if section else {})
-    return Doc(head, passage.text or "(There is no text of its own here.)", call)
+    return Doc(passage.text or "(There is no text of its own here.)", call, title, found.path, url)
 
 
 def overview_text(index: DocumentSearchIndex) -> str:
