@@ -36,7 +36,7 @@ DEFAULT_SOURCE = "docs"
 _ANCHORS = re.compile(r"(?:\s*\{#[^\s{}]+\})+\s*$")
 _ANCHOR = re.compile(r"\{#([^\s{}]+)\}")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*\S)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?:[^\s()]|\([^\s()]*\))+)\)")
 _TWIN = re.compile(r"~\d+$")
 _HEADER = re.compile(

@@ -168,7 +168,13 @@ def _take_title(root: Tag) -> tuple[str, str]:
 
 
 def unwrap_inline(root: Tag) -> None:
-    """Drop the markup that says nothing to a reader: `em.replaceable` around code, footnote links, first terms."""
+    """Drop the markup that says nothing to a reader: `em.replaceable` around code, footnote links, first terms.
+
+    Nothing inline may hold a block: its mark would stand before a fence.
+    """
+    for tag in root.find_all(["em", "strong", "var", "a", "code", "sup", "span"]):
+        if tag.find(["pre", "table", "ul", "ol", "dl", "blockquote"]):
+            tag.unwrap()
     for tag in root.find_all(["em", "strong", "var"]):
         emphasised = isinstance(tag.parent, Tag) and {"emphasis", "bold", "strong"} & _classes(tag.parent)
         bold = tag.name == "strong" and not tag.find_parent(["code", "pre"])
@@ -229,8 +235,11 @@ def entries(root: Tag) -> None:
             continue
         labels = [code_text(cell) for cell in table.find_all("th")]
         items = new_tag("ul")
-        for row in [row for row in table.find_all("tr") if row.find("td")]:
-            first, *others = row.find_all("td", recursive=False)
+        for row in table.find_all("tr"):
+            cells = row.find_all("td", recursive=False)
+            if not cells:
+                continue
+            first, *others = cells
             entry = _entry(first)
             for label, cell in zip(labels[1:], others, strict=False):
                 entry.append(new_tag("p", f"{label}: {code_text(cell)}"))
@@ -246,8 +255,8 @@ def _entry(cell: Tag) -> Tag:
         line = new_tag("p")
         for signature in signatures:
             line.extend([new_tag("code", code_text(signature)), new_tag("br")])
-            signature.decompose()
-        line.find_all("br")[-1].decompose()
+            signature.extract()
+        line.find_all("br")[-1].extract()
         item.append(line)
     item.extend([child.extract() for child in list(cell.children)])
     target = item.find(["p", "pre"]) or item
@@ -293,13 +302,14 @@ def admonitions(root: Tag) -> None:
         title = box.find(["h3", "h4"], class_="title", recursive=False)
         label = code_text(title) if isinstance(title, Tag) else next(iter(ADMONITIONS & _classes(box))).capitalize()
         body = box
+        table = box.find("table", recursive=False)
         if isinstance(title, Tag):
-            title.decompose()
-        elif isinstance(table := box.find("table", recursive=False), Tag):
-            rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
-            body = rows[-1].find_all("td", recursive=False)[-1]
-            table.replace_with(body)
+            title.extract()
+        elif isinstance(table, Tag):
+            cells = [cell for cell in table.find_all("td") if cell.find_parent("table") is table]
+            body = cells[-1] if cells else table
             body.name = "div"
+            table.replace_with(body)
         box.name = "blockquote"
         first = next((child for child in body.find_all(True, recursive=False) if code_text(child)), None)
         if first is None or first.name != "p":
@@ -333,7 +343,7 @@ def layout_tables(root: Tag) -> None:
         if isinstance(notes, Tag):
             for note in reversed(notes.find_all("div", class_="footnote")):
                 table.insert_after(note.extract())
-            notes.decompose()
+            notes.extract()
         if table.find(["pre", "table", "blockquote", "dl"]) or table.find(class_=["mediaobject", "literallayout"]):
             for tag in [table, *table.find_all(["thead", "tbody", "tr", "td", "th"])]:
                 if tag.name in ("td", "th", "table") or tag.find_parent("table") is None:
@@ -404,8 +414,10 @@ def _joined(tags: list[Tag]) -> Tag:
         children = [child.extract() for child in list(tag.children)]
         line.extend([", "] * bool(number))
         line.extend(children)
-        while isinstance(line.contents[-1], NavigableString) and not line.contents[-1].strip():
+        while line.contents and not line.contents[-1].get_text().strip():
             line.contents[-1].extract()
+        if line.contents and isinstance(last := line.contents[-1], NavigableString):
+            last.replace_with(last.rstrip())
     return line
 
 
@@ -415,7 +427,7 @@ def headings(root: Tag) -> None:
         classes = _classes(heading)
         section = heading.find_parent(lambda tag: bool(SECTIONS & _classes(tag)))
         if not code_text(heading):
-            heading.decompose()
+            heading.extract()
         elif not isinstance(section, Tag) or classes & {"subtitle", "author", "corpauthor"}:
             heading.name = "p"
         else:
@@ -459,7 +471,7 @@ def _resolve_links(root: Tag, url: str) -> None:
     """Links between pages of a folder stay relative; all others become absolute. Links to mail and news are text."""
     for link in root.find_all("a"):
         target, _, fragment = str(link.get("href") or "").partition("#")
-        scheme = urlsplit(target).scheme
+        scheme = _scheme(target)
         if MADE_UP_ID.fullmatch(fragment):
             fragment = ""
         if scheme not in ("", "http", "https", "ftp") or not (target or fragment):
@@ -468,6 +480,13 @@ def _resolve_links(root: Tag, url: str) -> None:
         if not scheme and (target.startswith(".") or "/" in target):
             target = urljoin(url, target)
         link["href"] = f"{target}#{fragment}" if fragment else target
+
+
+def _scheme(target: str) -> str:
+    try:
+        return urlsplit(target).scheme
+    except ValueError:  # what a manual prints need not be a URL: `http://[`
+        return "?"
 
 
 STEPS = (

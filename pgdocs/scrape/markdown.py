@@ -64,8 +64,8 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         wrap_width = None  # … and a paragraph is one line
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
-        """Nothing is escaped: a reader wants `pg_class`, not `pg\\_class`. (A table's cell escapes its bars.)"""
-        return text
+        """A reader wants `pg_class`, not `pg\\_class`: only what would open a fence is escaped (and a bar in a cell)."""
+        return text.replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~")
 
     def process_text(self, el: Any, parent_tags: set[str] | None = None) -> str:
         return str(super().process_text(el, parent_tags)).translate(_INVISIBLE)
@@ -89,6 +89,10 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         target = target.replace(" ", "%20").replace("(", "%28").replace(")", "%29")
         link = f"<{target}>" if label == target else f"[{label}]({target})"
         return text.replace(label, link) if text != label else link
+
+    def convert_code(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        """Code in running text stays on its line, whatever stands in it."""
+        return str(super().convert_code(el, re.sub(r"\s+", " ", text), parent_tags))
 
     def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         """An image is what its alternative text says."""
@@ -169,11 +173,11 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
             for cell in row.find_all(["td", "th"], recursive=False):
                 fill()
                 text = self._cell(cell, parent_tags)
-                down, right = (int(str(cell.get(k) or 1)) for k in ("rowspan", "colspan"))
+                down, right = _span(cell, "rowspan"), _span(cell, "colspan")
                 if down > 1:
                     spanning[len(cells)] = (down - 1, text)
                 cells.append(text)
-                cells.extend([""] * (min(right, 100) - 1))
+                cells.extend([""] * (right - 1))
             fill()
             grid.append(cells)
         return grid
@@ -185,10 +189,17 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         return re.sub(r"\s*\n\s*", "<br>", str(text).strip()).replace("|", "\\|")
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return text
+        """A cell that stands in no table."""
+        return f"\n\n{text}\n\n"
 
     convert_th = convert_td
     convert_tr = convert_td
+
+
+def _span(cell: Tag, direction: str) -> int:
+    """How many rows or columns a cell spans: no table of either manual has 100 of them."""
+    number = str(cell.get(direction) or "1")
+    return max(1, min(100, int(number))) if number.isdecimal() and len(number) < 9 else 1
 
 
 def new_tag(name: str, text: str = "", **attributes: str) -> Tag:
