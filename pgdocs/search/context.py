@@ -1,0 +1,475 @@
+"""A task and ranked passages → one short, cited block within a token budget: the tool `how_do_i`.
+
+Retrieve wide, then only remove:
+
+    retrieve   some 24 passages of the few best pages
+    choose     one page where one page answers, at most MAX_PAGES
+    cut        each passage into parts (paragraphs, items, rows, fences), never inside one
+    value      how much of the task a part speaks of, and whether it has the form of an answer
+    fold       what another part says already
+    fill       the best parts, until the next one is worth less than it costs
+    render     pages by rank, parts in reading order, each passage with its path and URL
+
+The citations are the only URLs in the block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log1p
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgdocs.errors import BadQuery
+from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, split_anchors, split_blocks, unlink
+from pgdocs.search.budget import count_tokens
+from pgdocs.search.tokens import strip_markdown, tokens
+
+if TYPE_CHECKING:
+    from pgdocs.search.index import DocumentSearchIndex, PageInfo
+
+NO_ANSWER = "No confident answer in the indexed manuals."
+"""The first line where nothing is near enough; clients look for exactly this."""
+
+MAX_TASK = 10_000
+"""Characters of a task: a pasted log fits, a whole file doesn't."""
+
+NO_ANSWER_TOKENS = 120
+"""The most that such an answer costs."""
+
+MIN_BUDGET, MAX_BUDGET = 200, 2000
+"""Below, no passage fits beside its citation; above, reading the page itself is the better answer."""
+
+CITATION = 45
+"""Tokens of a passage's path, URL and note of what was left out, about: what it costs to open one more."""
+
+MAX_PAGES = 4
+
+PASSAGES = (12, 4, 4, 4)
+"""Passages that are looked at, of the best page and of those after it: 24."""
+
+CONFIDENT = 0.5
+"""A best page below this score is no answer."""
+
+SECOND = 0.93
+"""Another page is shown where its score is at least this part of the best one's. Of two pages that are so near, either
+may be the answer; below, the second was wrong more often than the first (eval/context.py, restraint)."""
+
+PRIOR = 0.4
+"""What a passage's own rank counts beside the words of a part: headings and phrases speak for all of a passage."""
+
+IN_HEADING = 0.5
+"""A word of the task that stands only above a part, in its headings."""
+
+ASKED = 0.4
+"""What each form of an answer that the task asks for (ASKS) adds to a part that has it."""
+
+UNASKED_CODE = 0.3
+"""Taken from the value of an example where the task does not ask how: they are long and say little else."""
+
+SIZE_POWER = 0.3
+"""How much a part's length counts against it. At 1 short parts win that say nothing; at 0 one long one takes all."""
+
+SMALL = 40
+"""Tokens below which a part is not cheaper: a line of three words is no better than a sentence."""
+
+FIRST_PRICE, LAST_PRICE = 0.3, 0.85
+"""Least value of a part beside the best one's, with nothing shown yet and with the whole budget used up."""
+
+SAME = 0.75
+"""Two parts with this Jaccard index of their word triples say the same: chapters of both manuals quote each other."""
+
+_SIZES = r"bytes?|[kKMGT]B|bits?|characters?|digits|columns?|dimensions?|segments?|iterations?|rows|pages?"
+ASKS = tuple(
+    (re.compile(rf"\b(?:{asked})\b", re.IGNORECASE), re.compile(answer))
+    for asked, answer in (
+        (
+            r"max\w*|longest|largest|biggest|highest|most|limits?|how (?:long|many|big|large|far|often|much)|up to",
+            r"(?i)\b(?:max\w*|limit\w*|at most|up to|no more than|(?:less|shorter|smaller|fewer) than|exceed)\b|\d",
+        ),
+        (
+            r"min\w*|smallest|shortest|least|lowest|fewest",
+            r"(?i)\b(?:min\w*|at least|or (?:more|greater|larger)|(?:more|greater|larger) than)\b|\d",
+        ),
+        (
+            r"defaults?|usual\w*|unless|factory|if (?:i|nothing|none)|out of the box|left out|omitted|initial\w*",
+            r"(?i)\bdefaults?\b|\bif (?:not|no|omitted)\b|\bomitted\b|not specified|=\w",
+        ),
+        (
+            r"can|may|could|allowed|possible|able|accept\w*|supported?|must",
+            r"(?i)\b(?:can|cannot|only|must|not|allowed|supported?|valid|accepts?|possible|requires?)\b",
+        ),
+        (
+            r"seconds?|wait\w*|timeouts?|how long|delays?|interval",
+            r"\b(?:(?:milli|micro)?seconds?|minutes?|hours?|ms)\b",
+        ),
+        (r"sizes?|bytes?|long\w*|big\w*|large\w*|length|storage|much|many", rf"\b(?:{_SIZES})\b"),
+        (r"units?", rf"\b(?:units?|met(?:er|re)s?|degrees|radians|pixels|seconds|milliseconds|{_SIZES})\b"),
+        (r"why|what happens|does", r"(?i)\b(?:because|since|therefore|so that|otherwise|if|when|not)\b"),
+        (r"errors?|fails?|raised?|throws?", r"(?i)\b(?:errors?|fails?|exceptions?|raises?d?|throws?n?|null)\b"),
+    )
+)
+"""What a task asks for → what a text that answers it has: a limit, a default, a permission, a unit, a reason."""
+
+_HOW_TO = re.compile(r"(?i)\b(?:how (?:do|to|can|should|would)|syntax|statements?|commands?|examples?|quer(?:y|ies))\b")
+_QUESTION = re.compile(
+    r"(?i)\?|\b(?:why|what|which|who|when|where|is|are|does|do|did|may|how|max\w*|min\w*|defaults?|allowed)\b"
+)
+"""A task without any of these is a goal ("keep the newest row of each group"): it wants code like a how-to."""
+
+_URL = re.compile(r"\b(https?|ftp)://", re.IGNORECASE)
+_RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
+_NOUNS = {
+    "head": ("", ""),
+    "caption": ("", ""),
+    "item": ("entry", "entries"),
+    "row": ("row", "rows"),
+    "fence": ("example", "examples"),
+}
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What the block shows of one section: `path` from the product to the heading, its URL and the text."""
+
+    doc_name: str
+    path: tuple[str, ...]
+    url: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """The block, what it costs by `count_tokens`, and its passages; none where there is no confident answer."""
+
+    text: str
+    tokens: int
+    passages: tuple[Passage, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Hit:
+    """One of a page's passages: see `split_passages`; `score` is the ranker's."""
+
+    anchor: str
+    section: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A page that was retrieved, with all of its passages in reading order."""
+
+    page: PageInfo
+    score: float
+    passages: list[_Hit]
+
+
+@dataclass(eq=False)
+class _Part:
+    """A part of a passage: a block, or a row of a table.
+
+    `needs` is a part that must be shown with it: the sentence that leads to an example, the caption and the head of a
+    table, the item that a paragraph goes on with.
+    """
+
+    page: int
+    passage: int
+    block: Block
+    kind: str
+    cost: int
+    needs: _Part | None
+    value: float = 0.0
+
+
+def assemble(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> str:
+    """The block of `context` as text. Raises BadQuery, UnknownSource, NoPages."""
+    return context(index, task, token_budget, source).text
+
+
+def context(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> Context:
+    """The least text from the manuals that lets one go on with `task`, in at most `token_budget` tokens with all that
+    is around it. Raises BadQuery, UnknownSource, NoPages."""
+    budget = min(max(token_budget, MIN_BUDGET), MAX_BUDGET)
+    note = "" if budget == token_budget else f"token_budget {token_budget} is outside 200–2,000: {budget} is used.\n\n"
+    found, confident = _retrieve(index, task, source)
+    if not confident:
+        return _no_answer([hit.page for hit in found[:2]])
+    shown = [hit for hit in found if hit.score >= SECOND * found[0].score][:MAX_PAGES]
+    parts = _valued(task, shown, index._ready.ranker.weight)
+    kept = _fill(shown, parts, budget - count_tokens(note))
+    while True:
+        passages = _passages(shown, kept)
+        text = note + "\n\n".join(map(_rendered, passages))
+        if count_tokens(text) <= budget or not kept:
+            return Context(text, count_tokens(text), tuple(passages))
+        least = min(kept, key=lambda part: part.value)
+        kept = [part for part in kept if least not in _chain(part)]
+
+
+def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budget: int | None = None) -> Context:
+    """What a plain retriever hands on, to compare with: the best section of each of the five best pages, as they are,
+    until the next one would exceed the budget."""
+    passages: list[Passage] = []
+    text = ""
+    for found in _retrieve(index, task, source, limit=5)[0]:
+        hit = max(found.passages, key=lambda hit: hit.score)
+        path = (*found.page.path[:1], found.page.title, *filter(None, [hit.section]))
+        passage = Passage(found.page.doc_name, path, _url(found.page, hit.anchor), hit.text)
+        longer = "\n\n".join(filter(None, [text, _rendered(passage)]))
+        if token_budget and passages and count_tokens(longer) > token_budget:
+            break
+        text = longer
+        passages.append(passage)
+    return Context(text, count_tokens(text), tuple(passages))
+
+
+def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = MAX_PAGES) -> tuple[list[_Found], bool]:
+    """The best pages, best first, and whether the first is a confident answer. Raises BadQuery, UnknownSource."""
+    if not task.strip("\0 \t\r\n"):
+        raise BadQuery("The task is empty: say what you want to do, or what you want to know.")
+    if len(task) > MAX_TASK:
+        raise BadQuery(f"The task has {len(task)} characters: at most {MAX_TASK} can be searched for.")
+    state = index._ready
+    state.check(source)
+    ranker = state.ranker
+    query = ranker.query(task)
+    pages, passages = ranker.hybrid(query)
+    allowed = state.allowed(source, state.scopes.of(task))
+    if allowed is not None:
+        pages = np.where(allowed, pages, -np.inf)
+    found = []
+    for number in np.argsort(-pages, kind="stable")[:limit].tolist():
+        a, b = ranker.start[number], ranker.start[number + 1]
+        columns = (ranker.passages[name][a:b] for name in ("anchor", "section", "text"))
+        hits = [_Hit(*row) for row in zip(*columns, passages[a:b].tolist(), strict=True)]
+        if np.isfinite(pages[number]):
+            found.append(_Found(state.pages[number], float(pages[number]), hits))
+    return found, bool(found) and found[0].score >= CONFIDENT
+
+
+# --- parts --------------------------------------------------------------------------------------------------
+
+
+def _parts(page: int, passage: int, text: str) -> Iterator[_Part]:
+    """The parts of a passage in order, each after what it needs."""
+    caption: _Part | None = None
+    before: _Part | None = None
+    item: _Part | None = None
+    for kind, block, cost in _pieces(text):
+        needs: _Part | None = caption
+        if kind == "row":
+            needs = before if before and before.kind in ("head", "row") else caption
+            needs = needs.needs if needs and needs.kind == "row" else needs
+        elif kind == "text" and block.text.startswith("  "):
+            needs = item or caption
+        elif before and before.kind in ("text", "item") and before.block.text.endswith((":", "→", "→`")):
+            needs = before
+        part = _Part(page, passage, block, kind, cost, needs)
+        yield part
+        if kind == "caption":
+            caption = part
+        item = part if kind == "item" else item if kind in ("fence", "text") else None
+        before = part
+
+
+@lru_cache(maxsize=1024)  # the passages that are asked for again and again
+def _pieces(text: str) -> tuple[tuple[str, Block, int], ...]:
+    """(kind, block, tokens) of each part: a block's kind, or caption, head (of a table) and row."""
+    found: list[tuple[str, Block]] = []
+    for block in split_blocks(_plain(text)):
+        lines = block.text.split("\n")
+        if block.kind == "table" and len(lines) > 2 and _RULE.fullmatch(lines[1].strip()):
+            found.append(("head", Block("table", "\n".join(lines[:2]))))
+            found.extend(("row", Block("table", line)) for line in lines[2:])
+        elif block.kind == "text" and not found and re.fullmatch(r"\*\*.+\*\*", block.text):
+            found.append(("caption", block))
+        else:
+            found.append((block.kind, block))
+    return tuple((kind, block, count_tokens(block.text) + 1) for kind, block in found)
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(tokens(strip_markdown(text)))
+
+
+def _plain(text: str) -> str:
+    """Links as their text, no anchors, no URL that a client would take for a citation."""
+    lines = []
+    for line in unlink(text).split("\n"):
+        lines.append(split_anchors(line)[0] if line.endswith("}") else line)
+    return _URL.sub(r"\1[:]//", "\n".join(lines))
+
+
+def _chain(part: _Part | None) -> Iterator[_Part]:
+    """A part and all that it needs."""
+    while part:
+        yield part
+        part = part.needs
+
+
+# --- values -------------------------------------------------------------------------------------------------
+
+
+def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) -> list[_Part]:
+    """The parts of the best passages, in reading order, each with its value for the task (0 for a caption or head)."""
+    wanted = frozenset(tokens(task))
+    parts: list[_Part] = []
+    headings: dict[tuple[int, int], frozenset[str]] = {}
+    for page, (found, limit) in enumerate(zip(shown, PASSAGES, strict=False)):
+        best = sorted(range(len(found.passages)), key=lambda n: (-found.passages[n].score, n))[:limit]
+        for number in sorted(best):
+            hit = found.passages[number]
+            new = list(_parts(page, number, hit.text))
+            caption = new[0].block.text if new and new[0].kind == "caption" else ""
+            headings[page, number] = _words(f"{hit.section} {caption}")
+            parts.extend(new)
+    local = {word: weight(word) * _rarity(word, parts, headings) for word in wanted}
+    everything = sum(local.values()) or 1.0
+    top = max((hit.score for found in shown for hit in found.passages), default=0.0) or 1.0
+    asked = [answer for ask, answer in ASKS if ask.search(task)]
+    code = bool(_HOW_TO.search(task)) or not _QUESTION.search(task)
+    for part in parts:
+        if part.kind in ("caption", "head"):
+            continue
+        words, above = _words(part.block.text), headings[part.page, part.passage]
+        value = sum(local[w] for w in wanted & words) + IN_HEADING * sum(local[w] for w in (wanted & above) - words)
+        hit = shown[part.page].passages[part.passage]
+        value = value / everything + PRIOR * max(hit.score, 0.0) / top
+        value *= 1 + ASKED * sum(bool(answer.search(part.block.text)) for answer in asked)
+        if part.kind == "fence" and not code:
+            value *= 1 - UNASKED_CODE
+        part.value = value / max(part.cost, SMALL) ** SIZE_POWER
+    return parts
+
+
+def _rarity(word: str, parts: Sequence[_Part], headings: dict[tuple[int, int], frozenset[str]]) -> float:
+    """0 … 1: how much a word tells these parts apart. The page's own subject stands in all of them and tells little."""
+    holding = sum(word in _words(p.block.text) or word in headings[p.page, p.passage] for p in parts)
+    return log1p(len(parts) / (holding + 0.5)) / log1p(len(parts) / 0.5) if parts else 0.0
+
+
+def _triples(text: str) -> frozenset[tuple[str, ...]]:
+    words = tokens(strip_markdown(text))
+    return frozenset(zip(words, words[1:], words[2:], strict=False)) or frozenset([tuple(words)])
+
+
+# --- filling ------------------------------------------------------------------------------------------------
+
+
+def _fill(shown: Sequence[_Found], parts: Sequence[_Part], budget: int) -> list[_Part]:
+    """The parts to show, in reading order: the best of each page, then the best of all, while they are worth it."""
+    ranked = sorted((part for part in parts if part.value > 0), key=lambda part: -part.value)
+    first = [next((part for part in ranked if part.page == page), None) for page in range(len(shown))]
+    queue = [part for part in first if part] + ranked
+    kept: set[_Part] = set()
+    said: list[frozenset[tuple[str, ...]]] = []
+    cited: set[tuple[int, str]] = set()
+    used = 0
+    for number, part in enumerate(queue):
+        new = [p for p in _chain(part) if p not in kept]
+        hit = shown[part.page].passages[part.passage]
+        cost = sum(p.cost for p in new)
+        if (part.page, hit.anchor) not in cited:
+            cost += CITATION
+        price = FIRST_PRICE + (LAST_PRICE - FIRST_PRICE) * (used + cost) / budget
+        if not new or used + cost > budget or (number >= len(shown) and part.value < price * ranked[0].value):
+            continue
+        triples = _triples(part.block.text)
+        if any(len(triples & other) >= SAME * len(triples | other) for other in said):
+            continue
+        kept.update(new)
+        said.append(triples)
+        cited.add((part.page, hit.anchor))
+        used += cost
+    return [part for part in parts if part in kept]
+
+
+# --- rendering ----------------------------------------------------------------------------------------------
+
+
+def _passages(shown: Sequence[_Found], kept: Sequence[_Part]) -> list[Passage]:
+    """The kept parts, gathered by what they are cited with. Nothing fitted: the best page without a text."""
+    groups: dict[tuple[int, str], list[_Part]] = {}
+    for part in kept:
+        groups.setdefault((part.page, shown[part.page].passages[part.passage].anchor), []).append(part)
+    if not groups:
+        return [_passage(shown[0], "", [])]
+    return [_passage(shown[page], anchor, group) for (page, anchor), group in groups.items()]
+
+
+def _passage(found: _Found, anchor: str, parts: Sequence[_Part]) -> Passage:
+    page = found.page
+    sections = list(dict.fromkeys(found.passages[part.passage].section for part in parts))
+    common = sections[0] if len(sections) == 1 else ""
+    texts = []
+    for section in sections:
+        own = [part for part in parts if found.passages[part.passage].section == section]
+        title = section.rpartition(PATH_SEPARATOR)[2]
+        text = join_blocks(_joined_rows(own))
+        texts.append(f"**{title}**\n\n{text}" if title and not common else text)
+    rest = _left_out(found, anchor, sections, parts)
+    if rest or not parts:
+        section_argument = f', section="{anchor}"' if anchor and anchor != page.anchor else ""
+        texts.append(f'… {rest or "the page"}: get_doc("{page.doc_name.replace("__", "/", 1)}"{section_argument})')
+    path = (*page.path[:1], page.title, *common.split(PATH_SEPARATOR))
+    return Passage(page.doc_name, tuple(filter(None, path)), _url(page, anchor), "\n\n".join(texts))
+
+
+def _joined_rows(parts: Iterable[_Part]) -> Iterator[Block]:
+    """The blocks of some parts, a table's head and rows as one again."""
+    table: list[str] = []
+    for part in parts:
+        if table and part.kind != "row":
+            yield Block("table", "\n".join(table))
+            table = []
+        if part.kind in ("head", "row"):
+            table.append(part.block.text)
+        else:
+            yield part.block
+    if table:
+        yield Block("table", "\n".join(table))
+
+
+def _left_out(found: _Found, anchor: str, sections: Sequence[str], parts: Sequence[_Part]) -> str:
+    """What the sections of a passage hold besides `parts`, in words: "3 more entries, 1 example"."""
+    counts: dict[tuple[str, str], int] = {}
+    for hit in found.passages:
+        if hit.anchor == anchor and hit.section in sections:
+            for kind, _, _ in _pieces(hit.text):
+                counts[_noun(kind)] = counts.get(_noun(kind), 0) + 1
+    for part in parts:
+        counts[_noun(part.kind)] -= 1
+    words = [f"{n} more {noun if n == 1 else plural}" for (noun, plural), n in counts.items() if n and noun]
+    return ", ".join(words)
+
+
+def _noun(kind: str) -> tuple[str, str]:
+    return _NOUNS.get(kind, ("paragraph", "paragraphs"))
+
+
+def _url(page: PageInfo, anchor: str) -> str:
+    """The line that cites: a bare URL, or for a page that has none how to read it."""
+    if not page.url:
+        return f'get_doc("{page.doc_name.replace("__", "/", 1)}")'
+    return page.url + (f"#{anchor}" if anchor else "")
+
+
+def _rendered(passage: Passage) -> str:
+    return f"## {PATH_SEPARATOR.join(passage.path)}\n{passage.url}\n\n{passage.text}"
+
+
+def _no_answer(pages: Sequence[PageInfo]) -> Context:
+    """NO_ANSWER and the two nearest pages."""
+    text = NO_ANSWER + ("\n\nNearest pages:" if pages else "")
+    for page in pages:
+        more = f"\n\n{PATH_SEPARATOR.join((*page.path[:1], page.title))[:120]}\n{_url(page, '')}"
+        if count_tokens(text + more) < NO_ANSWER_TOKENS:
+            text += more
+    return Context(text, count_tokens(text))
