@@ -197,10 +197,11 @@ def join_code(root: Tag) -> None:
     for code in root.find_all("code"):
         if code.decomposed or code.parent is None or code.find_parent(["code", "pre"]):
             continue
-        while (
-            isinstance(code.next_sibling, Tag) and code.next_sibling.name == "code" and not _real_id(code.next_sibling)
-        ):
-            code.append(code.next_sibling.extract().get_text())
+        while isinstance(after := code.next_sibling, Tag) and after.name == "code" and not _real_id(after):
+            if "structfield" in _classes(code) and "type" in _classes(after):  # glued in the manual: two things
+                code.insert_after(" ")
+                break
+            code.append(after.extract().get_text())
         for link in code.find_all("a"):
             link.unwrap()
 

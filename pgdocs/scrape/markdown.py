@@ -35,11 +35,15 @@ def code_text(element: Tag) -> str:
 
 
 def _squeeze(lines: list[str]) -> str:
-    """Join lines, at most one blank line between blocks; what stands inside a fence is left alone."""
+    """Join lines, at most one blank line between blocks. A fence that malformed HTML has left open is closed."""
     kept: list[str] = []
+    fence = opening = ""
     for line, fence in scan_lines("\n".join(lines)):
+        opening = line if fence == "open" else opening
         if fence or line or (kept and kept[-1]):
             kept.append(line)
+    if fence in ("open", "code"):
+        kept.append(re.match(r" *[`~]+", opening)[0])  # type: ignore[index]
     return "\n".join(kept).strip("\n")
 
 
@@ -64,7 +68,7 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         wrap_width = None  # … and a paragraph is one line
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
-        """A reader wants `pg_class`, not `pg\\_class`: only what would open a fence is escaped (and a bar in a cell)."""
+        """A reader wants `pg_class`, not `pg\\_class`: only what would open a fence is escaped."""
         return text.replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~")
 
     def process_text(self, el: Any, parent_tags: set[str] | None = None) -> str:
