@@ -108,9 +108,9 @@ if ! is_installed "$extra" && ! is_installed dev; then
     echo "Installing (about a minute) ..."
     rm -f .venv/installed-*
     # Python 3.10's first pips can't install a checkout that has no setup.py.
-    "$python" -m pip install --quiet 'pip>=21.3' &&
-        "$python" -m pip install --quiet -e ".[$extra]" ||
+    if ! "$python" -m pip install --quiet 'pip>=21.3' || ! "$python" -m pip install --quiet -e ".[$extra]"; then
         fail "pip could not install: see above. Mend that (often it is the network), then run ./setup.sh again."
+    fi
     { printf '%s\n' "$here" && cat pyproject.toml; } >".venv/installing"
     mv ".venv/installing" ".venv/installed-$extra"
 fi

@@ -15,7 +15,7 @@ from pgdocs.errors import PgdocsError
 from pgdocs.search.index import DocumentSearchIndex
 from pgdocs.serve.library import CHECKOUT, docs_folder
 
-QUESTION = "GiST index"
+QUESTION = "how to build an index on a large table"
 """Something that either manual answers, in every edition."""
 
 LINES, WIDTH = 16, 110
