@@ -27,6 +27,16 @@ ROOT = Path(__file__).resolve().parent.parent
 MIRROR = Path(os.environ.get("PGDOCS_MIRROR") or ROOT.parent / "shared" / "manuals" / "manuals.tar.xz")
 SITES = {"pg": "www.postgresql.org/docs/18/", "postgis": "postgis.net/docs/manual-3.5/"}
 
+PROTOTYPE_PAGES = (
+    r"fdw-callbacks|fdw-helpers|index-functions|tablesample|custom-scan|logicaldecoding-output|archive-mod|oauth-v"
+)
+"""Chapters whose blocks of code are prototypes of C functions."""
+
+SYNOPSIS_PAGES = (
+    r"ecpg-|lo-interfaces|functions-xml|textsearch-|pgcrypto|fuzzystrmatch|tablefunc|xml2|unaccent|pgprewarm"
+)
+"""Pages whose synopses are signatures; elsewhere they are commands and formats too."""
+
 pytestmark = pytest.mark.skipif(not MIRROR.exists(), reason="needs a mirror of both manuals: set PGDOCS_MIRROR")
 
 
@@ -39,6 +49,7 @@ class Truth:
     prototypes: list[tuple[str, str, str]] = field(default_factory=list)
     terms: list[tuple[str, str, str]] = field(default_factory=list)
     c_functions: list[tuple[str, str, str]] = field(default_factory=list)
+    blocks: list[tuple[str, str, str]] = field(default_factory=list)
     references: list[tuple[str, str, str]] = field(default_factory=list)
     settings: list[tuple[str, str, str]] = field(default_factory=list)
     commands: list[tuple[str, str, str]] = field(default_factory=list)
@@ -112,6 +123,13 @@ def read_pg(truth: Truth, slug: str, page: html.HtmlElement) -> None:
             truth.c_functions.append(
                 (text(term.xpath(".//code[@class='function']")[0]), slug, squash(text(synopses[0])))
             )
+    for block in page.xpath(".//pre[@class='synopsis' or @class='programlisting']"):
+        if re.match(PROTOTYPE_PAGES, slug) or (block.get("class") == "synopsis" and re.match(SYNOPSIS_PAGES, slug)):
+            code = re.sub(r"/\*.*?\*/", "", block.text_content().strip(), flags=re.DOTALL)
+            pointer = re.match(r"[\w\s]+\*?\(\*(\w+)\) ?\(", code)
+            called = re.match(r"(?:[\w]+[\s*]+)*(\w+) ?\([^;]*\)", code)
+            if (pointer or called) and not re.search(r"['{=]|^(?:return|SELECT|CREATE)", code):
+                truth.blocks.append(((pointer or called)[1], slug, squash(code)))  # type: ignore[index]
     titles = page.xpath(".//div[@class='refnamediv']//span[@class='refentrytitle']")
     synopses = page.xpath(".//div[@class='refsynopsisdiv']//pre[@class='synopsis']")
     if titles and slug.startswith(("spi-", "contrib-dblink")):
@@ -218,6 +236,25 @@ def test_every_function_of_libpq_has_its_prototype(table: SymbolTable, truth: Tr
         (name, slug)
         for name, slug, synopsis in truth.c_functions
         if not any(squash(one) in synopsis for s in defined(table, name, slug) for one in s.signatures)
+    ]
+    assert lost == []
+
+
+NO_PROTOTYPES = {
+    "OutputPluginPrepareWrite": "a sequence of calls; its prototype is in running text",
+    "method_name": "stands for any name",
+}
+"""Blocks that look like prototypes and are none, with the reason."""
+
+
+def test_every_block_of_prototypes_is_found_by_its_first_name(table: SymbolTable, truth: Truth) -> None:
+    """Callbacks of foreign data wrappers and index methods, pgtypes, XML and crypto functions: as the block prints."""
+    assert len(truth.blocks) > 250
+    lost = [
+        (name, slug)
+        for name, slug, code in truth.blocks
+        if name not in NO_PROTOTYPES
+        and not any(squash(one) in code for s in defined(table, name, slug) for one in s.signatures)
     ]
     assert lost == []
 

@@ -29,6 +29,9 @@ SETTING = re.compile(
 )
 """The heading of a setting: its name and its type (or the value that it may have)."""
 
+CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+"""A code span: as many backticks behind it as before it."""
+
 FIRST_EXAMPLE = 700
 """Characters of an example, at most: it shows a call, it doesn't replace the page."""
 
@@ -329,11 +332,8 @@ def _defined(block: Block) -> list[str]:
     """The code spans that an item's first paragraph consists of; [] where it holds other words too."""
     first, _ = split_anchors(re.split(r"\n\s*\n", block.text)[0])
     text = unlink(re.sub(r"^\s*[-*+]\s+", "", first))
-    spans = re.findall(r"(`+)\s?(.+?)\s?\1(?!`)", text)
-    rest = re.sub(r"(`+).+?\1(?!`)", "", text)
-    return (
-        [" ".join(span.split()) for _, span in spans] if re.fullmatch(r"(?:[\s,\[\]:|=.]|or\b|\(\w+\))*", rest) else []
-    )
+    only_code = re.fullmatch(r"(?:[\s,\[\]:|=.]|or\b|\(\w+\))*", CODE.sub("", text))
+    return [" ".join(span.split()) for _, span in CODE.findall(text)] if only_code else []
 
 
 def _is_signature(reader: _Reader, span: str) -> bool:
@@ -403,8 +403,8 @@ def _running_text(reader: _Reader, text: str) -> None:
     if reader.place not in ("c", "extension"):
         return
     text = re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", " ".join(unlink(text).split()))
-    for _, span in re.findall(r"(`+)(.+?)\1(?!`)", text):
-        called = re.fullmatch(r"(?:[\w*]+[ *]+)*\*?(\w{3,})\((.*)\)", span)
+    for _, span in CODE.findall(text):
+        called = re.fullmatch(r"(?:\w+[ *]+)*(\w{3,})\((.*)\)", span)
         if called and not called[2] and reader.place == "c":
             continue  # only the mention of a C function
         if called and not re.search(r"['\"=]|, \d+$|^(?:\d+|[A-Z]+|\.\.\.)$", called[2]):
