@@ -42,8 +42,8 @@ INLINE = {"a", "abbr", "acronym", "b", "big", "cite", "code", "em", "font", "i",
 INLINE |= {"q", "s", "small", "span", "strong", "tt", "u", "var"}
 """Elements that do not end a word. `sub` and `sup` do: 2³ is no number 23."""
 
-CONTENTS = ("toc", "list-of-tables", "list-of-figures", "index")
-"""Classes of the tables of contents (and the index): links, whose words stand on the pages that they lead to."""
+CONTENTS = ("toc", "list-of-tables", "list-of-figures")
+"""Classes of the tables of contents: links, whose words stand on the pages that they lead to."""
 
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"(\s*)\d+[.)] ")
