@@ -119,7 +119,7 @@ def _scrape(sources: Sequence[Source], docs: Path, origins: Mapping[str, str]) -
         reports = scrape(sources, docs, origins, watch=progress.show)
     trouble = {}
     for report in reports:
-        failed = "".join(f"\n  - {url}: {reason}" for url, reason in report.failures[:5])
+        failed = "".join(f"\n    {url}: {reason}" for url, reason in report.failures[:5])
         if report.error or len(report.failures) > TOLERATED * report.pages:
             trouble[report.name] = report.error or f"{len(report.failures)} pages could not be had:{failed}"
         elif failed:

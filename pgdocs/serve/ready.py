@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from pgdocs.errors import PgdocsError
@@ -34,8 +34,11 @@ def main() -> int:
         sources = ", ".join(f"{source.label}: {source.pages:,} pages" for source in index.sources())
         print(f"Index ready in {time.monotonic() - started:.1f} s ({sources})")
         answer = asyncio.run(asyncio.wait_for(_ask(QUESTION), TIMEOUT))
-    except (PgdocsError, MCPError, OSError, asyncio.TimeoutError) as error:
-        print(f"The server does not answer: {error or type(error).__name__}", file=sys.stderr)
+    except Exception as error:  # whatever it is: the server that was promised is not there
+        cause: BaseException = error
+        while inner := getattr(cause, "exceptions", None):  # the SDK's task groups wrap what happened in them
+            cause = inner[0]
+        print(f"The server does not answer: {str(cause) or type(cause).__name__}", file=sys.stderr)
         return 1
     print(f"\nThe server was asked: {QUESTION}\n")
     for line in answer.splitlines()[:LINES]:
