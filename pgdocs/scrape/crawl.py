@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import multiprocessing
-import os
 import re
-import signal
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 
@@ -33,12 +29,10 @@ from pgdocs.scrape.fetch import NEVER, Answer, Site, new_client
 from pgdocs.scrape.local import LocalManual, open_local
 from pgdocs.scrape.shelf import CRAWL, MANIFEST, Shelf, prepare, read_json, write_json
 from pgdocs.scrape.sources import INDEX, Source
+from pgdocs.scrape.workers import Workers
 
 IN_FLIGHT = 4
 """Pages that are asked for and not yet written, over all sources: what sites bear, and what a kill may lose."""
-
-WORKERS = 2
-"""Processes that convert: faster than any site at a polite pace, and each takes some 100 MB."""
 
 Watch = Callable[[str, int, int, int], None]
 """Told a source's name and how many of its pages are done, known and failed, after each page."""
@@ -83,11 +77,8 @@ def scrape(
     be written. Starts processes, so a script calls it below `if __name__ == "__main__":`.
     """
     prepare(out)
-    with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn"), _start_worker) as pool:
-        with _interrupts_ignored():
-            for _ in range(WORKERS):
-                pool.submit(int)
-        return asyncio.run(_scrape(sources, out, origins or {}, options or Options(), watch, pool))
+    with Workers() as workers:
+        return asyncio.run(_scrape(sources, out, origins or {}, options or Options(), watch, workers))
 
 
 async def _scrape(
@@ -96,12 +87,12 @@ async def _scrape(
     origins: Mapping[str, str],
     options: Options,
     watch: Watch,
-    pool: ProcessPoolExecutor,
+    workers: Workers,
 ) -> list[SourceReport]:
     window = max(1, IN_FLIGHT // (len(sources) or 1))
     async with new_client() as client:
         crawls = [
-            _Crawl(source, origins.get(source.name, source.base), out, options, watch, pool, client, window)
+            _Crawl(source, origins.get(source.name, source.base), out, options, watch, workers, client, window)
             for source in sources
         ]
         return list(await asyncio.gather(*(crawl.run() for crawl in crawls)))
@@ -137,12 +128,12 @@ class _Crawl:
         out: Path,
         options: Options,
         watch: Watch,
-        pool: ProcessPoolExecutor,
+        workers: Workers,
         client: httpx.AsyncClient,
         window: int,
     ) -> None:
         self._source, self._origin, self._out, self._options = source, origin, out, options
-        self._watch, self._pool, self._client, self._window = watch, pool, client, window
+        self._watch, self._workers, self._client, self._window = watch, workers, client, window
         self._shelf = Shelf(out, source.name)
         self._version = ""
         self._validators: dict[str, Any] = {}
@@ -205,7 +196,7 @@ class _Crawl:
         if answer.status == 304:
             self._source, self._version = known, before["version"]
             return
-        version = await self._in_worker(edition, answer.body, self._source)
+        version = await self._workers.run(edition, answer.body, self._source)
         self._source = self._source.of_version(version)
         first = await self._convert(INDEX, answer.body)
         elsewhere = not here and before.get("version") not in (None, version)
@@ -352,52 +343,18 @@ class _Crawl:
             }
         write_json(self._out / MANIFEST, manifest)
 
-    # --- conversion -------------------------------------------------------------------------------------------
-
     async def _convert(self, name: str, body: bytes) -> Converted:
         """A page that our converter stumbles over is a failure of that page, whatever it stumbles over."""
         try:
-            return cast(Converted, await self._in_worker(convert, body, self._source.base + name, self._source))
+            return await self._workers.run(convert, body, self._source.base + name, self._source)
         except (ScrapeError, BrokenExecutor):
             raise
         except Exception as error:
             raise ScrapeError(f"can't be converted ({type(error).__name__}: {error})") from error
 
-    async def _in_worker(self, function: Callable[..., Any], *arguments: object) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
-
 
 _Outcome = Page | tuple[Converted, tuple[str, str]] | str | None
 """What asking for a page led to: the page as it was, a new one with its validators, another name, or nothing."""
-
-
-# --- processes ------------------------------------------------------------------------------------------------
-
-
-def _start_worker() -> None:
-    """A worker leaves Ctrl-C to its parent, and ends when that is killed: nothing else would tell it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent:
-        parent.join()
-        os._exit(1)
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Processes started in here ignore Ctrl-C from their first moment, before any code of ours runs in them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 def _fingerprint() -> str:

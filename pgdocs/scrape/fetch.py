@@ -11,10 +11,11 @@ from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import urljoin
 from urllib.robotparser import RobotFileParser
 
+import anyio
 import httpx
 
 from pgdocs.errors import ScrapeError
-from pgdocs.scrape.sources import INDEX, Source
+from pgdocs.scrape.sources import Source
 
 AGENT = "pgdocs-mcp"
 """How robots.txt may call us."""
@@ -65,7 +66,7 @@ class Site:
 
     def __init__(self, client: httpx.AsyncClient, source: Source, origin: str, delay: float) -> None:
         self._client, self._source, self._origin, self._delay = client, source, origin, delay
-        self._home = origin  # where pages are asked for: the origin, or its twin once the index was redirected there
+        self._home = origin  # where pages are asked for: the origin, or its twin once a page was redirected there
         self._free_at = 0.0
         self._answered = False
         self._failed_in_a_row = 0
@@ -87,13 +88,10 @@ class Site:
             response = await self._get(url, {key: value for key, value in headers.items() if value})
             if response.status_code in (404, 410):
                 return Answer(404)
-            if response.status_code == 304:
-                return Answer(304)
-            if response.status_code == 200:
-                if name == INDEX:
-                    self._home = urljoin(url, ".")
+            if response.status_code in (200, 304):
+                self._home = urljoin(url, ".")
                 tags = (response.headers.get("ETag", ""), response.headers.get("Last-Modified", ""))
-                return Answer(200, response.content, tags)
+                return Answer(response.status_code, response.content, tags)
             if not response.has_redirect_location:
                 raise ScrapeError(f"HTTP {response.status_code}")
             url = urljoin(url, response.headers["Location"])
@@ -127,8 +125,9 @@ class Site:
         while True:
             await self._turn()
             try:
-                response = await asyncio.wait_for(self._client.get(url, headers=headers), DEADLINE)
-            except (httpx.TransportError, httpx.DecodingError, asyncio.TimeoutError) as error:
+                with anyio.fail_after(DEADLINE):  # asyncio.wait_for may swallow a Ctrl-C before Python 3.12
+                    response = await self._client.get(url, headers=headers)
+            except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
                 reason = _reason(error)
             else:
                 self._answered = True
@@ -165,14 +164,14 @@ def new_client() -> httpx.AsyncClient:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, in words: httpx's timeouts have no text of their own."""
+    """What went wrong, in words: many of httpx's errors have no text of their own."""
     if isinstance(error, httpx.ConnectTimeout):
         return f"no connection within {TIMEOUT.connect:.0f} s"
     if isinstance(error, httpx.TimeoutException):
         return f"nothing came for {TIMEOUT.read:.0f} s"
-    if isinstance(error, asyncio.TimeoutError):
+    if isinstance(error, TimeoutError):
         return f"not complete after {DEADLINE:.0f} s"
-    return str(error) or type(error).__name__
+    return str(error) or "the connection broke"
 
 
 def _retry_after(response: httpx.Response) -> float:
