@@ -17,17 +17,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, diags
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from pgdocs.errors import NoPages
 from pgdocs.pages import PATH_SEPARATOR, Page, Section, read_page, split_anchors, split_blocks, split_sections, unlink
 from pgdocs.search import cache
+from pgdocs.search.symbols import extract
 from pgdocs.search.tokens import strip_markdown, tokens
 
 PASSAGE = 1400
 """Characters of a passage, about: long enough to hold an answer, short enough to rank on its own."""
 
-FIELDS = {"body": (1.2, 0.75), "head": (1.2, 0.5), "page": (1.2, 0.75), "phrases": (1.0, 0.4), "phrase": (0.5, 0.6)}
-"""k1 and b of each field's BM25. Of the phrases one is enough, so that k1 is low; headings hardly differ in length."""
+ELSEWHERE = "elsewhere.tsv"
+"""Beside the phrase files: other products' names, with what each is."""
+
+FIELDS = {"body": (1.2, 0.75), "head": (1.2, 0.5), "phrase": (0.5, 0.6)}
+"""k1 and b of the fields that are one text each. A phrase says a word once, so that k1 is low."""
+
+PAGE_K1 = 2.0
+PAGE_PARTS = {"phrases": (2.0, 0.2), "text": (0.3, 0.75), "head": (1.0, 0.5)}
+"""The page field (BM25F): k1, and how much a word counts in each part of a page, with the part's own b."""
 
 
 def build(docs_dir: Path, files: cache.Files | None = None) -> dict[str, Any]:
@@ -54,7 +64,8 @@ def build(docs_dir: Path, files: cache.Files | None = None) -> dict[str, Any]:
             "page": np.array([p[0] for p in phrases], dtype=np.int32),
             "passage": np.array([p[1] for p in phrases], dtype=np.int32),
         },
-        "symbols": [astuple(symbol) for _, page in pages for symbol in _symbols(page)],
+        "elsewhere": _elsewhere(),
+        "symbols": [astuple(symbol) for _, page in pages for symbol in extract(page)],
         **_fields([page for _, page in pages], passages, phrases),
     }
 
@@ -67,14 +78,6 @@ def _read(docs_dir: Path, files: cache.Files) -> Iterator[tuple[str, Page]]:
             continue
 
 
-def _symbols(page: Page) -> list[Any]:
-    try:
-        from pgdocs.search.symbols import extract
-    except ImportError:
-        return []
-    return extract(page)
-
-
 # --- passages -----------------------------------------------------------------------------------------------
 
 
@@ -82,16 +85,24 @@ def split_passages(page: Page) -> Iterator[tuple[str, str, str]]:
     """(anchor, heading trail below the title, text) of each passage: a section, or a piece of a long one.
 
     Pieces end between blocks; a long table is cut between its rows, each piece with the header. A caption with an
-    anchor begins a passage of its own.
+    anchor begins a passage of its own. A section without an anchor can't be cited: where there is room it goes on in
+    the passage before it, with its heading.
     """
-    try:
-        sections = split_sections(page)
-    except ValueError:
-        sections = [Section(1, page.title, page.anchor, (), page.body)]
-    for section in sections:
+    anchor, trail, text = page.anchor, "", ""
+    for section in split_sections(page):
+        heading = f"{'#' * section.level} {section.title}"
+        whole = f"{text}\n\n{heading}\n\n{section.text}" if section.trail else section.text
+        if not section.anchor and section.trail and len(whole) <= PASSAGE:
+            text = whole.strip()
+            continue
+        if text:
+            yield anchor, trail, text
         trail = PATH_SEPARATOR.join((*section.trail[1:], section.title)) if section.trail else ""
-        for anchor, text in _pieces(section):
-            yield anchor or page.anchor, trail, text
+        *before, (anchor, text) = _pieces(section)
+        anchor = anchor or page.anchor
+        for own, piece in before:
+            yield own or page.anchor, trail, piece
+    yield anchor, trail, text
 
 
 def _pieces(section: Section) -> Iterator[tuple[str, str]]:
@@ -103,8 +114,7 @@ def _pieces(section: Section) -> Iterator[tuple[str, str]]:
             piece = ""
         anchor = own[0] if own else anchor
         piece = f"{piece}\n\n{block}" if piece else block
-    if piece or not section.text:
-        yield anchor, piece
+    yield anchor, piece
 
 
 def _parts(kind: str, block: str) -> Iterator[str]:
@@ -130,6 +140,8 @@ def _phrases(pages: Sequence[Page], passages: Sequence[tuple[Any, ...]]) -> Iter
     """(page, passage or -1, text) of each phrase for a page that is here, by page."""
     by_slug: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for file in sorted(cache.PHRASES_DIR.glob("*.tsv")):
+        if file.name == ELSEWHERE:
+            continue
         for line in file.read_text(encoding="utf-8").splitlines():
             slug, anchor, phrase = line.split("\t")
             by_slug.setdefault((file.stem, slug), []).append((anchor, phrase))
@@ -139,6 +151,12 @@ def _phrases(pages: Sequence[Page], passages: Sequence[tuple[Any, ...]]) -> Iter
     for number, page in enumerate(pages):
         for anchor, phrase in by_slug.get((phrase_source(page.source), page.slug), ()):
             yield number, first.get((number, anchor), -1) if anchor else -1, phrase
+
+
+def _elsewhere() -> list[str]:
+    """The names of other products: a question about one of them is seldom for these pages."""
+    text = (cache.PHRASES_DIR / ELSEWHERE).read_text(encoding="utf-8")
+    return [line.split("\t")[0] for line in text.splitlines()]
 
 
 def phrase_source(source: str) -> str:
@@ -152,9 +170,6 @@ def phrase_source(source: str) -> str:
 def _fields(
     pages: Sequence[Page], passages: Sequence[tuple[Any, ...]], phrases: Sequence[tuple[Any, ...]]
 ) -> dict[str, Any]:
-    from scipy.sparse import csr_matrix, vstack
-    from sklearn.feature_extraction.text import CountVectorizer
-
     bodies = [strip_markdown(unlink(text)) for *_, text in passages]
     heads = [f"{pages[page].title} {section} {pages[page].slug}" for page, _, section, _ in passages]
     phrase_texts = [text for *_, text in phrases]
@@ -165,27 +180,36 @@ def _fields(
     own = csr_matrix((np.ones(p, np.float32), ([x[0] for x in passages], np.arange(p))), (len(pages), p))
     of = csr_matrix((np.ones(q, np.float32), ([x[0] for x in phrases], np.arange(q))), (len(pages), q))
     first = np.searchsorted(np.array([x[0] for x in passages]), np.arange(len(pages)))
-    counts_of = {"body": body, "head": head, "page": own @ body + head[first], "phrases": of @ phrase, "phrase": phrase}
-    terms = [str(term) for term in vectorizer.get_feature_names_out()]
-    df = np.bincount(vstack([counts_of["page"]]).tocsr().indices, minlength=len(terms))
+    parts = {"phrases": of @ phrase, "text": own @ body, "head": head[first]}
+    whole = sum(weight * _normed(parts[name], b) for name, (weight, b) in PAGE_PARTS.items())
     return {
-        "terms": "\n".join(terms),
-        "df": df.astype(np.int32),
-        "fields": {name: _bm25(counts_of[name], *FIELDS[name]) for name in FIELDS},
+        "terms": "\n".join(str(term) for term in vectorizer.get_feature_names_out()),
+        "df": np.bincount(whole.indices, minlength=whole.shape[1]).astype(np.int32),
+        "fields": {
+            "body": _field(_normed(body, FIELDS["body"][1]), FIELDS["body"][0]),
+            "head": _field(_normed(head, FIELDS["head"][1]), FIELDS["head"][0]),
+            "phrase": _field(_normed(phrase, FIELDS["phrase"][1]), FIELDS["phrase"][0]),
+            "page": _field(whole, PAGE_K1),
+        },
         "cosine": _cosine(body),
     }
 
 
-def _bm25(counts: Any, k1: float, b: float) -> dict[str, Any]:
-    n = counts.shape[0]
-    columns = counts.tocsc()
-    columns.sort_indices()
+def _normed(counts: Any, b: float) -> Any:
+    """Counts over 1 - b + b · (a text's length / the mean length)."""
     length = np.asarray(counts.sum(axis=1)).ravel()
-    df = np.diff(columns.indptr)
+    norm = 1 - b + b * length / max(float(length[length > 0].mean()) if length.any() else 1.0, 1.0)
+    return diags((1 / np.maximum(norm, 1e-6)).astype(np.float32)) @ counts
+
+
+def _field(normed: Any, k1: float) -> dict[str, Any]:
+    """BM25 weights, by term: idf · tf · (k1 + 1) / (tf + k1)."""
+    columns = normed.tocsc()
+    columns.sort_indices()
+    n, df = columns.shape[0], np.diff(columns.indptr)
     idf = np.log1p((n - df + 0.5) / (df + 0.5))
-    norm = k1 * (1 - b + b * length / max(float(length.mean()), 1e-9))
     tf = columns.data
-    values = np.repeat(idf, df) * tf * (k1 + 1) / (tf + norm[columns.indices])
+    values = np.repeat(idf, df) * tf * (k1 + 1) / (tf + k1)
     return {
         "indptr": columns.indptr.astype(np.int32),
         "docs": _small(columns.indices, n),
@@ -196,8 +220,6 @@ def _bm25(counts: Any, k1: float, b: float) -> dict[str, Any]:
 
 def _cosine(counts: Any) -> Any:
     """TF-IDF values (cosine-normalised) in the order of the body field's postings."""
-    from sklearn.feature_extraction.text import TfidfTransformer
-
     columns = TfidfTransformer(sublinear_tf=True).fit_transform(counts).tocsc()
     columns.sort_indices()
     return columns.data.astype(np.float16)

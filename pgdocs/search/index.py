@@ -11,36 +11,20 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag
 
+import numpy as np
 from rapidfuzz import fuzz, process
 
 from pgdocs.errors import BadQuery, BuildError, NoPages, PageNotFound, UnknownSource
 from pgdocs.pages import PATH_SEPARATOR, Page, read_page, slug_of_url, split_doc_name
 from pgdocs.search import cache
 from pgdocs.search.rank import Ranker
-from pgdocs.search.snippets import snippet
-
-try:
-    from pgdocs.search.symbols import Symbol
-except ImportError:  # until symbols.py is here
-
-    @dataclass(frozen=True)
-    class Symbol:  # type: ignore[no-redef]
-        name: str
-        kind: str
-        signatures: tuple[str, ...]
-        purpose: str
-        doc_name: str
-        anchor: str
-        url: str
-        title: str
-        path: tuple[str, ...]
-        example: str
-
+from pgdocs.search.scope import Scope, Scopes, split_label
+from pgdocs.search.snippets import Matcher, snippet
+from pgdocs.search.symbols import Symbol
 
 log = logging.getLogger("pgdocs")
 
@@ -99,47 +83,49 @@ class SearchResult:
     kind: str = ""
 
 
-@dataclass(frozen=True)
 class _State:
     """One index, complete: swapped as a whole, so that a search never sees half of two."""
 
-    files: cache.Files
-    pages: list[PageInfo]
-    sources: list[SourceInfo]
-    symbols: list[Symbol]
-    ranker: Ranker
-
-    @staticmethod
-    def of(data: dict[str, Any]) -> _State:
-        pages = [
-            PageInfo(n, t, a, u, tuple(p.split(PATH_SEPARATOR)) if p else (), k, f)
-            for n, t, a, u, p, k, f in data["page"]
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.files: cache.Files = data["files"]
+        self.pages = [
+            PageInfo(name, title, anchor, url, tuple(path.split(PATH_SEPARATOR)) if path else (), kind, file)
+            for name, title, anchor, url, path, kind, file in data["page"]
         ]
-        symbols = [Symbol(*fields) for fields in data["symbols"]]
-        return _State(
-            data["files"], pages, _sources(pages, data["passage"]["page"]), symbols, Ranker(data, pages, symbols)
-        )
-
-    @cached_property
-    def by_name(self) -> dict[str, PageInfo]:
-        return {page.doc_name: page for page in self.pages}
-
-    @cached_property
-    def by_slug(self) -> dict[str, list[PageInfo]]:
-        """Lower-case slug → its pages, of the first source first."""
-        found: dict[str, list[PageInfo]] = {}
+        self.sources = _sources(self.pages, data["passage"]["page"])
         order = {source.name: number for number, source in enumerate(self.sources)}
+        symbols = sorted((Symbol(*row) for row in data["symbols"]), key=lambda s: order[split_doc_name(s.doc_name)[0]])
+        self.ranker = Ranker(data, self.pages, symbols)
+        self.scopes = Scopes([(source.name, source.label) for source in self.sources], data["elsewhere"])
+        self.source_of = np.array([order[page.source] for page in self.pages])
+        self.by_name = {page.doc_name: page for page in self.pages}
+        self.by_slug: dict[str, list[PageInfo]] = {}
         for page in sorted(self.pages, key=lambda page: order[page.source]):
-            found.setdefault(page.slug.lower(), []).append(page)
-        return found
+            self.by_slug.setdefault(page.slug.lower(), []).append(page)
+        self.not_twin = self._not_twin()
 
-    @cached_property
-    def by_symbol(self) -> dict[str, list[Symbol]]:
-        order = {source.name: number for number, source in enumerate(self.sources)}
-        found: dict[str, list[Symbol]] = {}
-        for symbol in sorted(self.symbols, key=lambda symbol: order[split_doc_name(symbol.doc_name)[0]]):
-            found.setdefault(symbol.name.lower(), []).append(symbol)
-        return found
+    def _not_twin(self) -> Any:
+        """The mask of the pages that no earlier source has in another version; None where that is all."""
+        product = {source.name: split_label(source.label)[0] for source in self.sources}
+        first: dict[tuple[str, str], str] = {}
+        for pages in self.by_slug.values():
+            for page in pages:
+                first.setdefault((product[page.source], page.slug), page.source)
+        mask = np.array([first[product[page.source], page.slug] == page.source for page in self.pages])
+        return None if mask.all() else mask
+
+    def check(self, source: str) -> None:
+        """Raises UnknownSource."""
+        names = [known.name for known in self.sources]
+        if source != "all" and source not in names:
+            raise UnknownSource(source, names)
+
+    def allowed(self, source: str, scope: Scope) -> Any:
+        """The mask of the pages to look in; None: all. Of a page in several versions the default one answers."""
+        wanted = {source} if source != "all" else scope.sources
+        if wanted is None:
+            return self.not_twin
+        return np.isin(self.source_of, [n for n, known in enumerate(self.sources) if known.name in wanted])
 
 
 class DocumentSearchIndex:
@@ -163,7 +149,7 @@ class DocumentSearchIndex:
         """Load the index from its cache where that is fresh, else build and write it. Raises NoPages, BuildError."""
         with self._building:
             data = None if force else self._load()
-            self._state = _State.of(data or self._build())
+            self._state = _State(data or self._build())
             self._checked, self._stale = time.monotonic(), ""
 
     def refresh(self) -> bool:
@@ -197,7 +183,7 @@ class DocumentSearchIndex:
         if not self._building.acquire(blocking=False):
             return
         try:
-            self._state = _State.of(self._build())
+            self._state = _State(self._build())
             self._stale = ""
         except (BuildError, NoPages) as error:
             self._stale = f"{error} The index before answers."
@@ -265,17 +251,18 @@ class DocumentSearchIndex:
         if max_results < 1:
             raise BadQuery("max_results must be at least 1.")
         state = self._ready
-        names = [s.name for s in state.sources]
-        if source != "all" and source not in names:
-            raise UnknownSource(source, names)
-        results = []
-        for hit in state.ranker.search(query, max_results, strategy, source):
+        state.check(source)
+        scope = state.scopes.of(query)
+        asked, passages = state.ranker.query(query, scope), state.ranker.passages
+        matcher, results = Matcher(query, state.ranker.weight), []
+        for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, scope)):
             page = state.pages[hit.page]
-            url = page.url + (f"#{hit.anchor}" if page.url and hit.anchor else "")
-            text = snippet(hit.text, query, state.ranker.weight)
+            anchor, section, passage = (passages[part][hit.passage] for part in ("anchor", "section", "text"))
+            url = page.url + (f"#{anchor}" if page.url and anchor else "")
+            text = snippet(passage, matcher)
             results.append(
                 SearchResult(
-                    page.doc_name, page.title, url, hit.section, hit.score, hit.match_type, text, page.path, page.kind
+                    page.doc_name, page.title, url, section, hit.score, hit.match_type, text, page.path, page.kind
                 )
             )
         return results
@@ -297,17 +284,16 @@ class DocumentSearchIndex:
     def pages(self, source: str = "all") -> list[PageInfo]:
         """All pages by name, or those of one source. Raises UnknownSource."""
         state = self._ready
-        if source != "all" and source not in (names := [s.name for s in state.sources]):
-            raise UnknownSource(source, names)
+        state.check(source)
         return [page for page in state.pages if source in ("all", page.source)]
 
     def symbols(self, name: str) -> list[Symbol]:
-        """All definitions of a name, whatever its case; of the first source first."""
-        return list(self._ready.by_symbol.get(name.strip().strip("`'\"").removesuffix("()").lower(), ()))
+        """All definitions of a name as people type it (`now()`, `json ->> text`), those of the first source first."""
+        return self._ready.ranker.mentions.table.find(name)
 
     def near_names(self, name: str, limit: int = 5) -> list[str]:
         """Names that are spelled nearly like `name`."""
-        return self._ready.ranker.near_names(name, limit)
+        return self._ready.ranker.mentions.table.near(name, limit)
 
     def _file(self, name: str) -> Path:
         page = self._find(name)
@@ -351,7 +337,7 @@ def _host(url: str) -> str:
 
 
 def _sources(pages: Sequence[PageInfo], passage_page: Any) -> list[SourceInfo]:
-    """The sources, those with the most pages first."""
+    """The sources: the product with the most pages first; of one product the plain name before pg17, pg16 …"""
     found: dict[str, list[int]] = {}
     labels: dict[str, str] = {}
     for page in pages:
@@ -360,5 +346,15 @@ def _sources(pages: Sequence[PageInfo], passage_page: Any) -> list[SourceInfo]:
             labels.setdefault(page.source, page.path[0])
     for number in passage_page.tolist():
         found[pages[number].source][1] += 1
-    names = sorted(found, key=lambda name: (-found[name][0], name))
-    return [SourceInfo(name, labels.get(name, name), *found[name]) for name in names]
+    known = [SourceInfo(name, labels.get(name, name), *counts) for name, counts in found.items()]
+    most: dict[str, int] = {}
+    for source in known:
+        product = split_label(source.label)[0]
+        most[product] = max(most.get(product, 0), source.pages)
+
+    def place(source: SourceInfo) -> tuple[Any, ...]:
+        product, version = split_label(source.label)
+        newest_first = [-int(part) for part in version.split(".") if part]
+        return -most[product], product, source.name[-1:].isdigit(), newest_first, source.name
+
+    return sorted(known, key=place)

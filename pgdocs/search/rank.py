@@ -1,49 +1,104 @@
-"""Fields, fusion, calibration: scores of sections and pages for a query, by numpy alone.
+"""Fields, fusion, calibration: scores of pages and passages for a query, by numpy alone.
 
-A field is one way of looking at the pages (passages, headings, whole pages, phrases) as BM25 weights that were worked
-out when the index was built, so that a query is a few additions over slices:
+A field is one way of looking at the pages, as BM25 weights worked out when the index was built, so that a query is a
+few additions over slices, for each of its terms:
 
-    scores[docs[a:b]] += weight * values[a:b]       for each term of the query
+    scores[docs[a:b]] += weight * values[a:b]
+
+    body    a passage's text              page    a page's phrases, text and headings as one (BM25F)
+    head    its headings, title, slug     phrase  each phrase as a text of its own
+
+All of it is divided by the query's own weight (the idf of its terms, known or not), so that a score says how much of
+the query was found, whatever its length; names and kinds of page are added to that.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import fuzz, process
-from rapidfuzz.distance import OSA
+from rapidfuzz import fuzz, process, utils
 
-from pgdocs.search.tokens import squash, tokens
+from pgdocs.search.mentions import NEAR, PART, SPOKEN, WHOLE, Mention, Mentions
+from pgdocs.search.scope import ANYWHERE, Scope
+from pgdocs.search.symbols import Symbol
+from pgdocs.search.tokens import stem, tokens
+
+if TYPE_CHECKING:
+    from pgdocs.search.index import PageInfo
 
 Floats = NDArray[np.float32]
 
-# Weights of the fields in a page's score: best passage (body + HEAD · headings) + PAGE · whole page + …
-HEAD = 0.5
-PAGE = 0.5
-PHRASES = 2.0
-PHRASE = 2.0
+
+@dataclass(frozen=True)
+class Weights:
+    """What each part counts in a page's score; the body of its best passage counts 1. Found by `eval/tune.py`."""
+
+    head: float = 0.5
+    page: float = 3.0
+    phrase: float = 1.0
+    more_phrases: float = 0.6
+    """The second and third best phrase: several people put it so."""
+    many_phrases: float = 0.3
+    """Per e-fold of a page's phrases: where much is asked, much was written."""
+    vote: float = 2.0
+    """A phrase with an anchor, for the passage there: decides which passage is shown, not the page's place."""
+    whole: float = 100.0
+    """The query is a name: its page is first, whatever else speaks of it."""
+    part: float = 0.8
+    spoken: float = 0.6
+    near: float = 3.0
+    """A name in the query, for the pages that define it, by how the query names it (see `mentions`)."""
+    release: float = -3.0
+    contents: float = -2.0
+    """Release notes and lists of links answer few questions and hold many words …"""
+    news: float = 1.0
+    """… unless the query asks for changes."""
+
+
+WEIGHTS = Weights()
 
 MAX_TERMS = 64
 """Terms of a query that are looked up, the rarest first: more than any question has, few enough for a pasted log."""
 
-KIND_PRIOR = {"release": -12.0, "contents": -8.0}
-"""Added to a page's score: what changed in a version, and lists of links, answer few questions."""
+CONFIDENT = 0.5
+"""A best hit below this is no confident answer: it tells 9 of 10 questions about other products from those about ours,
+at the cost of at most 3 in 100 of the latter (`eval/run.py` prints both)."""
+
+MIDDLE = 3.7
+"""The page score that is CONFIDENT: x² / (x² + MIDDLE²) is the score in 0..1, where x is the page's score less doubt.
+Fitted, with the two below, to which of the development questions and of ours the manuals answer."""
+
+DOUBT, COUNTERPART = 4.5, 1.2
+"""Taken from it where the query names another product; given back where it asks for that product's counterpart."""
+
+FUZZY, SEMANTIC = 60, 0.05
+"""What the strategies of these names ask for at least: WRatio (0..100), cosine."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A page with its best passage."""
+    """A page with its best passage; `score` is 0..1."""
 
     page: int
-    anchor: str
-    section: str
-    text: str
+    passage: int
     score: float
     match_type: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query as the index sees it: (term, weight)s, the idf of all of its terms, unknown ones too, names and scope."""
+
+    text: str
+    terms: list[tuple[int, float]]
+    mass: float
+    mentions: list[Mention]
+    scope: Scope
 
 
 class Field:
@@ -57,8 +112,8 @@ class Field:
 
     def scores(self, query: Iterable[tuple[int, float]], values: NDArray[Any] | None = None) -> Floats:
         """The sum of the weights of the query's (term, weight)s, for each document."""
-        found = np.zeros(self.size, dtype=np.float32)
         values = self.values if values is None else values
+        found = np.zeros(self.size, dtype=np.float32)
         for term, weight in query:
             a, b = self.indptr[term], self.indptr[term + 1]
             if a < b:
@@ -67,81 +122,187 @@ class Field:
 
 
 class Ranker:
-    """Ranks the pages of one index."""
+    """Ranks the pages of one index; `data` is what `build` made."""
 
-    def __init__(self, data: dict[str, Any], pages: Sequence[Any], symbols: Sequence[Any]) -> None:
-        self.pages = pages
+    def __init__(
+        self, data: dict[str, Any], pages: Sequence[PageInfo], symbols: Iterable[Symbol], weights: Weights = WEIGHTS
+    ) -> None:
+        self.pages, self.weights = pages, weights
+        self.number = {page.doc_name: number for number, page in enumerate(pages)}
         self.fields = {name: Field(packed) for name, packed in data["fields"].items()}
+        self.cosine: NDArray[Any] = data["cosine"]
         terms = data["terms"].split("\n")
         self.terms = dict(zip(terms, range(len(terms)), strict=True))
-        self.idf = np.log1p(len(pages) / (data["df"] + 0.5)).astype(np.float32)
-        self.cosine: NDArray[Any] = data["cosine"]
-        self.passage: dict[str, Any] = data["passage"]
-        self.start = np.searchsorted(self.passage["page"], np.arange(len(pages) + 1)).tolist()
+        self.idf: list[float] = np.log1p(len(pages) / (data["df"] + 0.5)).tolist()
+        self.unknown = math.log1p(len(pages) / 0.5)
+        self.passages: dict[str, Any] = data["passage"]
+        self.start = np.searchsorted(self.passages["page"], np.arange(len(pages) + 1))
         self.phrase_passage: NDArray[Any] = data["phrase"]["passage"]
-        self.phrase_pages, self.phrase_start = np.unique(data["phrase"]["page"], return_index=True)
-        self.prior = np.array([KIND_PRIOR.get(page.kind, 0.0) for page in pages], dtype=np.float32)
-        self.source = np.array([page.source for page in pages])
-        self.symbols = symbols
-        self.names = sorted({symbol.name for symbol in symbols})
+        self.phrase_start = np.searchsorted(data["phrase"]["page"], np.arange(len(pages) + 1))
+        self.phrase_count = np.diff(self.phrase_start)
+        self.with_phrases = np.flatnonzero(self.phrase_count)
+        self.release = np.array([page.kind == "release" for page in pages], dtype=np.float32)
+        self.contents = np.array([page.kind == "contents" for page in pages], dtype=np.float32)
+        self.mentions = Mentions(symbols, self._is_word)
 
-    def query(self, text: str) -> list[tuple[int, float]]:
-        """The query's (term, weight)s that the index knows."""
+    def query(self, text: str, scope: Scope = ANYWHERE) -> Query:
+        """Read a query: its terms, and the names in it."""
         counts: dict[int, float] = {}
+        mass = 0.0
         for token in tokens(text):
             term = self.terms.get(token)
+            mass += self.unknown if term is None else self.idf[term]
             if term is not None:
                 counts[term] = counts.get(term, 0.0) + 1.0
         rarest = sorted(counts, key=lambda term: (-self.idf[term], term))[:MAX_TERMS]
-        return [(term, min(2.0, counts[term])) for term in rarest]
+        terms = [(term, min(2.0, counts[term])) for term in rarest]
+        return Query(text, terms, max(mass, 1.0), self.mentions.find(text), scope)
 
     def weight(self, token: str) -> float:
-        """How much a token says: its inverse document frequency."""
+        """How much a token says: its inverse document frequency; 0 for one that no page holds."""
         term = self.terms.get(token)
-        return float(self.idf[term]) if term is not None else 0.0
+        return 0.0 if term is None else self.idf[term]
 
-    def search(self, text: str, limit: int, strategy: str, source: str) -> list[Hit]:
-        scores, passages = self.hybrid(text)
-        if source != "all":
-            scores = np.where(self.source == source, scores, -np.inf)
-        best = np.argsort(-scores, kind="stable")[:limit]
+    def _is_word(self, word: str) -> bool:
+        return word.lower() in self.terms or stem(word.lower()) in self.terms
+
+    def search(
+        self, query: Query, limit: int, strategy: str = "hybrid", allowed: NDArray[np.bool_] | None = None
+    ) -> list[Hit]:
+        """The best pages among the `allowed` ones (a mask; None: all), each with the passage to show."""
+        ranker = {"hybrid": self.hybrid, "exact": self.exact, "fuzzy": self.fuzzy, "semantic": self.semantic}[strategy]
+        pages, passages = ranker(query)
+        if allowed is not None:
+            pages = np.where(allowed, pages, -np.inf)
         hits = []
-        for page in best.tolist():
-            if scores[page] <= 0:
+        for page in _best(pages, limit):
+            score = float(pages[page])
+            if score == -math.inf or (strategy != "hybrid" and score <= 0):
                 break
             a, b = self.start[page], self.start[page + 1]
-            at = a + int(np.argmax(passages[a:b]))
-            hits.append(
-                Hit(
-                    page,
-                    self.passage["anchor"][at],
-                    self.passage["section"][at],
-                    self.passage["text"][at],
-                    float(scores[page]),
-                    strategy,
-                )
-            )
+            at = int(a + np.argmax(passages[a:b]))
+            if strategy == "hybrid":
+                hits.append(Hit(page, at, confidence(score, query), self._agreed(query, page, at)))
+            else:
+                hits.append(Hit(page, at, score, strategy))
         return hits
 
-    def hybrid(self, text: str) -> tuple[Floats, Floats]:
-        """(score of each page, score of each passage)."""
-        query = self.query(text)
-        passages = self.fields["body"].scores(query) + HEAD * self.fields["head"].scores(query)
-        pages = np.maximum.reduceat(passages, self.start[:-1])
-        pages += PAGE * self.fields["page"].scores(query) + PHRASES * self.fields["phrases"].scores(query)
-        if len(self.phrase_pages):
-            phrase = self.fields["phrase"].scores(query)
-            pages[self.phrase_pages] += PHRASE * np.maximum.reduceat(phrase, self.phrase_start)
-            placed = self.phrase_passage >= 0
-            np.maximum.at(votes := np.zeros_like(passages), self.phrase_passage[placed], phrase[placed])
-            passages += PHRASE * votes
-        return pages + self.prior, passages
+    # --- the strategies -------------------------------------------------------------------------------------
+    # Each returns (score of each page, score of each passage).
 
-    def near_names(self, name: str, limit: int = 5) -> list[str]:
-        """Symbol names at a small edit distance."""
-        if len(name) < 3:
-            return []
-        found = process.extract(
-            squash(name), self.names, processor=squash, scorer=OSA.distance, limit=limit, score_cutoff=3
-        )
-        return [near for near, _, _ in found if near.lower() != name.lower()]
+    def exact(self, query: Query) -> tuple[Floats, Floats]:
+        """How often the query stands in a page, letter by letter but for case: min(1, n / 10)."""
+        wanted = query.text.strip().lower()
+        counts = np.array([text.lower().count(wanted) for text in self.passages["text"]], dtype=np.float32)
+        titles = np.array([page.title.lower().count(wanted) for page in self.pages], dtype=np.float32)
+        return np.minimum(1, (np.add.reduceat(counts, self.start[:-1]) + titles) / 10), counts
+
+    def fuzzy(self, query: Query) -> tuple[Floats, Floats]:
+        """rapidfuzz's WRatio of the query and a page's title or slug, where it is FUZZY or more; its first passage."""
+        titles = _ratios(query.text, [page.title for page in self.pages])
+        slugs = _ratios(query.text, [page.slug for page in self.pages])
+        return np.maximum(titles, slugs), np.zeros(len(self.passages["text"]), dtype=np.float32)
+
+    def semantic(self, query: Query) -> tuple[Floats, Floats]:
+        """The TF-IDF cosine of the query and a page's nearest passage, where it is SEMANTIC or more."""
+        passages = self.fields["body"].scores(self._tfidf(query), self.cosine)
+        pages = np.maximum.reduceat(passages, self.start[:-1])
+        return np.where(pages >= SEMANTIC, pages, 0), passages
+
+    def hybrid(self, query: Query) -> tuple[Floats, Floats]:
+        """All fields at once, names first."""
+        w = self.weights
+        passages = self.fields["body"].scores(query.terms) + w.head * self.fields["head"].scores(query.terms)
+        pages = np.maximum.reduceat(passages, self.start[:-1]) + w.page * self.fields["page"].scores(query.terms)
+        if len(self.with_phrases):
+            phrases = self.fields["phrase"].scores(query.terms)
+            hit = np.flatnonzero((phrases > 0) & (self.phrase_passage >= 0))
+            votes = np.zeros_like(passages)
+            np.maximum.at(votes, self.phrase_passage[hit], phrases[hit])
+            passages += w.vote * votes
+            self._add_phrases(pages, phrases)
+        pages, passages = pages / np.float32(query.mass), passages / np.float32(query.mass)
+        pages += w.many_phrases * np.log1p(self.phrase_count).astype(np.float32)
+        pages += (w.news if query.scope.news else w.release) * self.release
+        pages += (0 if query.scope.lists else w.contents) * self.contents
+        self._add_names(query, pages, passages)
+        return pages, passages
+
+    def _add_phrases(self, pages: Floats, phrases: Floats) -> None:
+        """Add the best phrase of each page, and some of the second and third, in place. Uses up `phrases`."""
+        w, starts, counts = self.weights, self.phrase_start[self.with_phrases], self.phrase_count[self.with_phrases]
+        for weight in (w.phrase, w.more_phrases, w.more_phrases):
+            best = np.maximum.reduceat(phrases, starts)
+            pages[self.with_phrases] += weight * best
+            phrases[phrases == np.repeat(best, counts)] = 0
+
+    def _add_names(self, query: Query, pages: Floats, passages: Floats) -> None:
+        """Add what the names in the query say, in place."""
+        worth = {
+            WHOLE: self.weights.whole,
+            PART: self.weights.part,
+            SPOKEN: self.weights.spoken,
+            NEAR: self.weights.near,
+        }
+        for mention in query.mentions:
+            named = [(self.number[page], anchors) for page, anchors in mention.pages.items() if page in self.number]
+            for page, anchors in named:
+                pages[page] += worth[mention.how] / (1 if mention.how == WHOLE else math.sqrt(len(named)))
+                a, b = self.start[page], self.start[page + 1]
+                there = [n for n in range(a, b) if self.passages["anchor"][n] in anchors]
+                passages[there or slice(a, a + 1)] += 1.0
+                if self.pages[page].anchor in anchors:
+                    passages[a] += 1.0  # the page is about it: it begins with what it is
+
+    # --- what agreed ----------------------------------------------------------------------------------------
+
+    def _agreed(self, query: Query, page: int, passage: int) -> str:
+        """The names of the rankers that would return this page too; a page that only phrases found is semantic."""
+        a, b = self.start[page], self.start[page + 1]
+        wanted, info = query.text.strip().lower(), self.pages[page]
+        named = any(m.how in (WHOLE, PART) and info.doc_name in m.pages for m in query.mentions)
+        exact = named or any(wanted in text.lower() for text in (info.title, *self.passages["text"][a:b]))
+        fuzzy = max(_ratios(query.text, [info.title, info.slug])) > 0
+        semantic = self._cosine(query, passage) >= SEMANTIC or not (exact or fuzzy)
+        return "+".join(n for n, yes in (("exact", exact), ("fuzzy", fuzzy), ("semantic", semantic)) if yes)
+
+    def _tfidf(self, query: Query) -> list[tuple[int, float]]:
+        """The query's TF-IDF vector, of length 1."""
+        body = self.fields["body"]
+        df = {term: body.indptr[term + 1] - body.indptr[term] for term, _ in query.terms}
+        idf = {term: math.log((1 + body.size) / (1 + n)) + 1 for term, n in df.items()}
+        norm = math.sqrt(sum(value**2 for value in idf.values())) or 1.0
+        return [(term, value / norm) for term, value in idf.items()]
+
+    def _cosine(self, query: Query, passage: int) -> float:
+        body, found = self.fields["body"], 0.0
+        for term, weight in self._tfidf(query):
+            a, b = body.indptr[term], body.indptr[term + 1]
+            at = a + int(np.searchsorted(body.docs[a:b], passage))
+            if at < b and body.docs[at] == passage:
+                found += weight * float(self.cosine[at])
+        return found
+
+
+def confidence(score: float, query: Query) -> float:
+    """A page's score (of `hybrid`) in 0..1, the same for every query: CONFIDENT or more is an answer."""
+    doubt = query.scope.elsewhere * (DOUBT - query.scope.counterpart * COUNTERPART)
+    x = max(0.0, score - doubt) ** 2
+    return x / (x + MIDDLE**2)
+
+
+def _best(scores: Floats, limit: int) -> list[int]:
+    """The places of the highest scores, highest first, equal ones in order."""
+    if limit < len(scores):
+        least = np.partition(scores, -limit)[-limit]
+        among = np.flatnonzero(scores >= least)
+        return [int(n) for n in among[np.argsort(-scores[among], kind="stable")][:limit]]
+    return [int(n) for n in np.argsort(-scores, kind="stable")]
+
+
+def _ratios(query: str, choices: list[str]) -> Floats:
+    found = process.cdist(
+        [query], choices, scorer=fuzz.WRatio, processor=utils.default_process, score_cutoff=FUZZY, dtype=np.float32
+    )
+    ratios: Floats = found[0] / np.float32(100)
+    return ratios

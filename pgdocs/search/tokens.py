@@ -25,7 +25,7 @@ to keep: where they are common they weigh little."""
 
 _OPERATOR_CHARS = r"+\-*/<>=~!@#%^&|?"
 _TOKEN = re.compile(
-    # a word: letters, digits, _ and $, joined by single dots (pg_catalog.pg_class, 9.4, postgresql.conf) or an apostrophe
+    # a word: letters, digits, _ and $, joined by single dots (pg_catalog.pg_class, 9.4) or an apostrophe
     r"(?P<word>\w[\w$]*(?:[.'’](?=\w)[\w$]+)*)"
     rf"|(?P<operator>[{_OPERATOR_CHARS}]+)"
 )
@@ -116,7 +116,7 @@ def _add_parts(word: str, found: list[str]) -> None:
 def _is_operator(text: str, match: re.Match[str]) -> bool:
     operator = match[0]
     if len(operator) > 1:
-        return len(operator) < 8 and len(set(operator)) > 1 or operator in ("||", "&&", "@@", "<<", ">>", "~~", "!!")
+        return (len(operator) < 8 and len(set(operator)) > 1) or operator in ("||", "&&", "@@", "<<", ">>", "~~", "!!")
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     return operator in _ALONE and before in _EDGES and after in _EDGES
 

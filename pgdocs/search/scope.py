@@ -1,0 +1,114 @@
+"""What a query says about where to look: a source or a version that it names, another product, news, lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_NEWS = re.compile(
+    r"\b(?:what(?:'s|s| is| has)? (?:new|changed?)|new (?:features? )?in|news|changes? (?:in|since|from|between)"
+    r"|changed (?:in|since|from|between)|release ?notes?|changelog|deprecated|removed (?:in|since|from)"
+    r"|incompatib\w+|backward\w*[ -]compat\w+|breaking|(?:since|in|from) (?:which|what) (?:version|release)"
+    r"|(?:which|what) (?:version|release)|renamed)\b",
+    re.IGNORECASE,
+)
+_LISTS = re.compile(r"\b(?:lists? of|overview|index of|table of contents|all (?:the )?\w*functions|chapters)\b", re.I)
+_COUNTERPART = re.compile(
+    r"\b(?:equivalents?|counterparts?|alternatives?|like|instead|similar|same as|analog\w*|coming from|used to"
+    r"|migrat\w+|port(?:ing|ed)?|convert\w*|from|replac\w+|vs|versus|compared?|(?:in|to|for) post(?:gres\w*|gis))\b",
+    re.IGNORECASE,
+)
+
+_BEFORE = r"(?<![\w\"'`/.@-])"  # neither quoted nor part of a name
+_IN = r"(?:in|on|with|for|using|under|from)\s+"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """`sources` to look in (None: all of them). Does the query ask for changes (`news`), for a list, does it name
+    another product (`elsewhere`), or ask for that one's counterpart?"""
+
+    sources: frozenset[str] | None = None
+    news: bool = False
+    lists: bool = False
+    elsewhere: bool = False
+    counterpart: bool = False
+
+
+ANYWHERE = Scope()
+
+
+class Scopes:
+    """Finds what queries say about the sources of one index.
+
+    `sources` are (name, label), as `pg`, `PostgreSQL 18`. `elsewhere` are other products' names: one in lower case is
+    meant in any case, another as it is written; one with a backslash is a pattern.
+    """
+
+    def __init__(self, sources: Sequence[tuple[str, str]], elsewhere: Iterable[str] = ()) -> None:
+        self._versions: dict[str, dict[str, str]] = {}
+        for name, label in sources:
+            product, version = split_label(label)
+            self._versions.setdefault(product.lower(), {})[name] = version
+        words = {product: _word(product, names) for product, names in self._versions.items()}
+        self._words = [re.compile(rf"{_BEFORE}(?:{word})\b", re.IGNORECASE) for word in words.values()]
+        self._naming = {product: _naming(word) for product, word in words.items()}
+        self._elsewhere = _any_of(elsewhere)
+
+    def of(self, query: str) -> Scope:
+        """A source is named where the query says `in PostGIS` at the end of a clause, or a product with a version;
+        where it speaks of two products, none is."""
+        named = {
+            name
+            for product, pattern in self._naming.items()
+            for match in pattern.finditer(query)
+            for name in self._meant(product, match["version"] or "")
+        }
+        if sum(bool(word.search(query)) for word in self._words) > 1 or len(named) == sum(
+            map(len, self._versions.values())
+        ):
+            named = set()
+        return Scope(
+            sources=frozenset(named) or None,
+            news=bool(_NEWS.search(query)),
+            lists=bool(_LISTS.search(query)),
+            elsewhere=bool(self._elsewhere.search(query)),
+            counterpart=bool(_COUNTERPART.search(query)),
+        )
+
+    def _meant(self, product: str, version: str) -> list[str]:
+        """The sources of a product that have this version; all of them where none has."""
+        known = self._versions[product]
+        return [name for name, v in known.items() if version and _same_version(version, v)] or list(known)
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """`PostgreSQL 18` → (`PostgreSQL`, `18`)."""
+    match = re.fullmatch(r"(.*?)\s*v?(\d+(?:\.\d+)*)?", label)
+    return (match[1] or label, match[2] or "") if match else (label, "")
+
+
+def _word(product: str, names: Iterable[str]) -> str:
+    """The product by its name, by the start of it (postgres for postgresql), or by a source's short name: a pattern."""
+    words = {product, *(re.sub(r"[-_.\d]+$", "", name).lower() for name in names)}
+    if len(product) > 8:
+        words.add(product[:8])
+    return "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word)))
+
+
+def _naming(word: str) -> re.Pattern[str]:
+    version, end = r"\s*v?(?P<version>\d+(?:\.\d+)*)\b", r"(?=\s*(?:$|[?.,;:!)]|and\b|or\b|but\b))"
+    return re.compile(rf"{_BEFORE}(?:{word}){version}|{_BEFORE}{_IN}(?:{word}){end}|^(?:{word})\s*:", re.IGNORECASE)
+
+
+def _same_version(asked: str, known: str) -> bool:
+    a, k = asked.split("."), known.split(".")
+    return a[: len(k)] == k[: len(a)]
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    patterns = [(name, name if "\\" in name else re.escape(name)) for name in sorted(names, key=lambda n: (-len(n), n))]
+    any_case = "|".join(pattern for name, pattern in patterns if name == name.lower()) or "(?!)"
+    as_written = "|".join(pattern for name, pattern in patterns if name != name.lower()) or "(?!)"
+    return re.compile(rf"(?<!\w)(?:(?i:{any_case})|{as_written})(?!\w)")
