@@ -273,12 +273,14 @@ def test_setup_from_nothing_to_a_server_that_answered(tmp_path: Path, mirror: Mi
         html = mirror.pages["pg"].pop(mirror.moved[name], b"")
         mirror.pages["pg"][name] = html or pg_page("Abroad", "ABROAD", "<p>Tea.</p>", "index.html")
     sites = mirror.save(tmp_path / "sites")
-    started = subprocess.Popen([home / "setup.sh"], stdout=subprocess.PIPE, start_new_session=True, encoding="utf-8")
-    assert started.stdout
-    while "Installing" not in started.stdout.readline():
-        assert started.poll() is None
-    os.killpg(started.pid, signal.SIGINT)
-    assert started.wait(30) != 0
+    with subprocess.Popen(
+        [home / "setup.sh"], stdout=subprocess.PIPE, start_new_session=True, encoding="utf-8"
+    ) as interrupted:
+        assert interrupted.stdout
+        while "Installing" not in interrupted.stdout.readline():
+            assert interrupted.poll() is None
+        os.killpg(interrupted.pid, signal.SIGINT)
+        assert interrupted.wait(30) != 0
 
     command = [str(home / "setup.sh"), "--from", "pg=sites/pg", f"--from=postgis={sites / 'postgis'}"]
     done = run(command, tmp_path)
