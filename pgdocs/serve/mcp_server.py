@@ -16,6 +16,7 @@ gc.disable()
 
 import functools
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterable
@@ -44,7 +45,6 @@ from pydantic import Field, ValidationError
 
 from pgdocs.errors import PageNotFound, PgdocsError, UnknownSource
 from pgdocs.serve import text
-from pgdocs.serve.guard import clean
 from pgdocs.serve.library import Library, cure, docs_folder, holdings
 from pgdocs.serve.wire import end_with_reader, take_stdin
 
@@ -59,6 +59,11 @@ PAGES_HOLD = CacheHint(ttl_ms=60_000, scope="public")
 
 MAX_VALUES = 100
 """Completion values in one answer: the protocol's limit."""
+
+_PRODUCT = re.compile(r"[A-Za-z]{2,20}(?: [A-Za-z]{2,20})? \d[\w.]{0,9}")
+_SOURCE = re.compile(r"[\w.-]{1,30}")
+"""What the instructions repeat of the folder's own words: a product with its version and a source's name, nothing that
+could be a sentence (they are read before the guard is)."""
 
 HANDSHAKE = frozenset({"initialize", "server/discover", "ping"})
 
@@ -94,7 +99,7 @@ class PgdocsServer(MCPServer[Any]):
         tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
         if tool is None:
             names = ", ".join(tool.name for tool in await self.list_tools())
-            raise MCPError(INVALID_PARAMS, clean(f"Unknown tool {name[:80]!r}: use one of {names}."))
+            raise MCPError(INVALID_PARAMS, _clean(f"Unknown tool {name[:80]!r}: use one of {names}."))
         known = list(tool.input_schema["properties"])
         if unknown := [argument for argument in arguments if argument not in known]:
             raise ToolError(_unknown(f"{name} has", unknown, known))
@@ -103,9 +108,9 @@ class PgdocsServer(MCPServer[Any]):
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                raise ToolError(clean(f"{name}: {_invalid(cause)}.")) from cause
+                raise ToolError(_clean(f"{name}: {_invalid(cause)}.")) from cause
             if isinstance(cause, PgdocsError | ToolError):
-                raise ToolError(clean(str(cause))) from cause
+                raise ToolError(_clean(str(cause))) from cause
             raise
 
     async def read_resource(self, uri: Any, context: Context[Any, Any] | None = None) -> Any:
@@ -113,12 +118,12 @@ class PgdocsServer(MCPServer[Any]):
             return await super().read_resource(uri, context)
         except ResourceError as error:
             if isinstance(error.__cause__, PageNotFound | UnknownSource):
-                raise ResourceNotFoundError(clean(str(error.__cause__))) from error
+                raise ResourceNotFoundError(_clean(str(error.__cause__))) from error
             if isinstance(error.__cause__, PgdocsError):
-                raise ResourceError(clean(str(error.__cause__))) from error
+                raise ResourceError(_clean(str(error.__cause__))) from error
             if isinstance(error, ResourceNotFoundError):
                 raise ResourceNotFoundError(
-                    f"Unknown resource {clean(str(uri))[:200]!r}: read pgdocs://docs for what there is."
+                    f"Unknown resource {_clean(str(uri))[:200]!r}: read pgdocs://docs for what there is."
                 ) from error
             raise
 
@@ -127,7 +132,7 @@ class PgdocsServer(MCPServer[Any]):
     ) -> Any:
         prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
         if name not in prompts:
-            raise MCPError(INVALID_PARAMS, clean(f"Unknown prompt {name[:80]!r}: use {', '.join(prompts)}."))
+            raise MCPError(INVALID_PARAMS, _clean(f"Unknown prompt {name[:80]!r}: use {', '.join(prompts)}."))
         known = {argument.name: argument.required for argument in prompts[name].arguments or []}
         given = arguments or {}
         if unknown := [argument for argument in given if argument not in known]:
@@ -141,7 +146,7 @@ class PgdocsServer(MCPServer[Any]):
             while cause and not isinstance(cause, PgdocsError):
                 cause = cause.__cause__
             if cause:
-                raise MCPError(INVALID_PARAMS, clean(str(cause))) from error
+                raise MCPError(INVALID_PARAMS, _clean(str(cause))) from error
             raise
 
 
@@ -254,8 +259,10 @@ def _add_completion(server: PgdocsServer, library: Library) -> None:
             known = await _in_thread(values, ref, argument.name, given)
         except PgdocsError:  # no pages yet: nothing to offer is no error
             known = []
-        found = _begun(argument.value, map(clean, known))
-        return Completion(values=found[:MAX_VALUES], total=len(found), has_more=len(found) > MAX_VALUES)
+        found = _begun(argument.value, known)
+        return Completion(
+            values=[_clean(value) for value in found[:MAX_VALUES]], total=len(found), has_more=len(found) > MAX_VALUES
+        )
 
 
 def _begun(typed: str, known: Iterable[str]) -> list[str]:
@@ -271,14 +278,14 @@ async def _answer(library: Library, function: Callable[..., str], *arguments: An
     def work() -> str:
         index = library.index()
         answer = function(index, *arguments)
-        return clean(f"{index.stale}\n\n{answer}" if index.stale else answer)
+        return _clean(f"{index.stale}\n\n{answer}" if index.stale else answer)[: text.MAX_ANSWER]
 
     return await _in_thread(work)
 
 
 async def _resource(library: Library, function: Callable[..., str], *arguments: Any) -> str:
     """The same without that line: a resource is the text and nothing else."""
-    return await _in_thread(lambda: clean(function(library.index(), *arguments)))
+    return await _in_thread(lambda: _clean(function(library.index(), *arguments)))
 
 
 async def _in_thread(function: Callable[..., Result], *arguments: Any) -> Result:
@@ -289,11 +296,21 @@ async def _in_thread(function: Callable[..., Result], *arguments: Any) -> Result
 # --- short texts ----------------------------------------------------------------------------------------------
 
 
+def _clean(text: str) -> str:
+    from pgdocs.serve.guard import clean  # its rules take a tenth of the handshake's time, and no handshake needs them
+
+    return clean(text)
+
+
 def instructions(docs_dir: Path) -> str:
     """What a client tells its model about this server: under 2,000 characters, because some cut there."""
-    held = [f"{h.label[:80]} ({h.pages:,} pages, source {h.source[:40]!r})" for h in holdings(docs_dir)]
+    held = [
+        f"{h.label if _PRODUCT.fullmatch(h.label) else h.source} ({h.pages:,} pages, source {h.source!r})"
+        for h in holdings(docs_dir)
+        if _SOURCE.fullmatch(h.source)
+    ]
     indexed = f"Indexed: {'; '.join(held[:8])}." if held else f"No pages yet: {cure()}, then go on (no restart needed)."
-    return clean(
+    return (
         "The official PostgreSQL and PostGIS manuals, offline. Prefer them to memory for SQL syntax, functions, "
         "settings, error messages, catalogs, tuning and spatial queries, above all where the version matters.\n\n"
         f"{indexed}\n\n"
@@ -305,7 +322,7 @@ def instructions(docs_dir: Path) -> str:
 
 
 def _unknown(whose: str, unknown: list[str], known: Iterable[str]) -> str:
-    return clean(f"{whose} no argument {', '.join(repr(a[:40]) for a in unknown[:5])}: use {', '.join(known)}.")
+    return _clean(f"{whose} no argument {', '.join(repr(a[:40]) for a in unknown[:5])}: use {', '.join(known)}.")
 
 
 def _invalid(error: ValidationError) -> str:

@@ -45,12 +45,12 @@ def search_text(
     index: DocumentSearchIndex, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all"
 ) -> str:
     """Ranked passages, or the nearest ones under a first line that says that none is an answer."""
-    from pgdocs.search import rank  # a server imports this file before its handshake, and numpy after it
+    from pgdocs.search.rank import CONFIDENT  # a server imports this file before its handshake, and numpy after it
 
     results = index.search(checked(query, "query"), max_results, strategy, source)
     if not results:
         return f'{NOT_CONFIDENT}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
-    weak = strategy == "hybrid" and results[0].score < getattr(rank, "CONFIDENT", 0.0)
+    weak = strategy == "hybrid" and results[0].score < CONFIDENT
     room = min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME // 2) // len(results))
     found = [_result(number, result, room) for number, result in enumerate(results, 1)]
     first = f"{NOT_CONFIDENT}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
