@@ -16,6 +16,7 @@ The citations are the only URLs in the block.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +28,7 @@ import numpy as np
 from pgdocs.errors import BadQuery
 from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, split_anchors, split_blocks, unlink
 from pgdocs.search.budget import count_tokens
+from pgdocs.search.rank import CONFIDENT, confidence
 from pgdocs.search.tokens import strip_markdown, tokens
 
 if TYPE_CHECKING:
@@ -49,36 +51,39 @@ CITATION = 45
 
 MAX_PAGES = 4
 
-PASSAGES = (12, 4, 4, 4)
-"""Passages that are looked at, of the best page and of those after it: 24."""
+PASSAGES = 24
+"""Passages that are looked at, the best of each page that is shown."""
 
-CONFIDENT = 0.5
-"""A best page below this score is no answer."""
+WHOLE = 200
+"""Tokens up to which a table, or an example with the sentence that leads to it, is one part: cut, it says less."""
 
-SECOND = 0.93
+SECOND = 0.96
 """Another page is shown where its score is at least this part of the best one's. Of two pages that are so near, either
 may be the answer; below, the second was wrong more often than the first (eval/context.py, restraint)."""
 
 PRIOR = 0.4
 """What a passage's own rank counts beside the words of a part: headings and phrases speak for all of a passage."""
 
-IN_HEADING = 0.5
+IN_HEADING = 0.6
 """A word of the task that stands only above a part, in its headings."""
 
-ASKED = 0.4
+ASKED = 0.6
 """What each form of an answer that the task asks for (ASKS) adds to a part that has it."""
 
 UNASKED_CODE = 0.3
 """Taken from the value of an example where the task does not ask how: they are long and say little else."""
 
-SIZE_POWER = 0.3
+SIZE_POWER = 0.45
 """How much a part's length counts against it. At 1 short parts win that say nothing; at 0 one long one takes all."""
+
+SHARED = 0.3
+"""How much of its passage's best part a part shares: the answer often stands beside the words of the question."""
 
 SMALL = 40
 """Tokens below which a part is not cheaper: a line of three words is no better than a sentence."""
 
-FIRST_PRICE, LAST_PRICE = 0.3, 0.85
-"""Least value of a part beside the best one's, with nothing shown yet and with the whole budget used up."""
+PRICE = 0.9
+"""Least value of a part beside the best one's when the whole budget is used up; half of it when half is."""
 
 SAME = 0.75
 """Two parts with this Jaccard index of their word triples say the same: chapters of both manuals quote each other."""
@@ -122,7 +127,6 @@ _QUESTION = re.compile(
 """A task without any of these is a goal ("keep the newest row of each group"): it wants code like a how-to."""
 
 _URL = re.compile(r"\b(https?|ftp)://", re.IGNORECASE)
-_RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 _NOUNS = {
     "head": ("", ""),
     "caption": ("", ""),
@@ -237,10 +241,10 @@ def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = M
         raise BadQuery(f"The task has {len(task)} characters: at most {MAX_TASK} can be searched for.")
     state = index._ready
     state.check(source)
-    ranker = state.ranker
-    query = ranker.query(task)
+    scope, ranker = state.scopes.of(task), state.ranker
+    query = ranker.query(task, scope)
     pages, passages = ranker.hybrid(query)
-    allowed = state.allowed(source, state.scopes.of(task))
+    allowed = state.allowed(source, scope)
     if allowed is not None:
         pages = np.where(allowed, pages, -np.inf)
     found = []
@@ -250,7 +254,7 @@ def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = M
         hits = [_Hit(*row) for row in zip(*columns, passages[a:b].tolist(), strict=True)]
         if np.isfinite(pages[number]):
             found.append(_Found(state.pages[number], float(pages[number]), hits))
-    return found, bool(found) and found[0].score >= CONFIDENT
+    return found, bool(found) and confidence(found[0].score, query) >= CONFIDENT
 
 
 # --- parts --------------------------------------------------------------------------------------------------
@@ -284,11 +288,19 @@ def _pieces(text: str) -> tuple[tuple[str, Block, int], ...]:
     found: list[tuple[str, Block]] = []
     for block in split_blocks(_plain(text)):
         lines = block.text.split("\n")
-        if block.kind == "table" and len(lines) > 2 and _RULE.fullmatch(lines[1].strip()):
+        before = found[-1] if found else ("", Block("", ""))
+        if block.kind == "table" and len(lines) > 2 and count_tokens(block.text) > WHOLE:
             found.append(("head", Block("table", "\n".join(lines[:2]))))
             found.extend(("row", Block("table", line)) for line in lines[2:])
         elif block.kind == "text" and not found and re.fullmatch(r"\*\*.+\*\*", block.text):
             found.append(("caption", block))
+        elif (
+            block.kind == "fence"
+            and before[1].kind == "text"
+            and before[1].text.endswith(":")
+            and count_tokens(block.text) <= WHOLE
+        ):
+            found[-1] = ("fence", Block("text", f"{before[1].text}\n\n{block.text}"))
         else:
             found.append((block.kind, block))
     return tuple((kind, block, count_tokens(block.text) + 1) for kind, block in found)
@@ -322,41 +334,54 @@ def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) 
     wanted = frozenset(tokens(task))
     parts: list[_Part] = []
     headings: dict[tuple[int, int], frozenset[str]] = {}
-    for page, (found, limit) in enumerate(zip(shown, PASSAGES, strict=False)):
-        best = sorted(range(len(found.passages)), key=lambda n: (-found.passages[n].score, n))[:limit]
+    for page, found in enumerate(shown):
+        best = sorted(range(len(found.passages)), key=lambda n: (-found.passages[n].score, n))[: PASSAGES // len(shown)]
         for number in sorted(best):
             hit = found.passages[number]
             new = list(_parts(page, number, hit.text))
             caption = new[0].block.text if new and new[0].kind == "caption" else ""
             headings[page, number] = _words(f"{hit.section} {caption}")
             parts.extend(new)
-    local = {word: weight(word) * _rarity(word, parts, headings) for word in wanted}
-    everything = sum(local.values()) or 1.0
+    said = [_said(wanted, part.block.text) for part in parts]
+    above = [(wanted & headings[part.page, part.passage]) - own for part, own in zip(parts, said, strict=True)]
+    holding = Counter(word for own, over in zip(said, above, strict=True) for word in (*own, *over))
+    worth = {word: weight(word) * _rarity(holding[word], len(parts)) for word in wanted}
+    everything = sum(worth.values()) or 1.0
     top = max((hit.score for found in shown for hit in found.passages), default=0.0) or 1.0
     asked = [answer for ask, answer in ASKS if ask.search(task)]
     code = bool(_HOW_TO.search(task)) or not _QUESTION.search(task)
-    for part in parts:
+    for part, own, over in zip(parts, said, above, strict=True):
         if part.kind in ("caption", "head"):
             continue
-        words, above = _words(part.block.text), headings[part.page, part.passage]
-        value = sum(local[w] for w in wanted & words) + IN_HEADING * sum(local[w] for w in (wanted & above) - words)
-        hit = shown[part.page].passages[part.passage]
-        value = value / everything + PRIOR * max(hit.score, 0.0) / top
+        value = (sum(worth[word] for word in own) + IN_HEADING * sum(worth[word] for word in over)) / everything
+        value += PRIOR * max(shown[part.page].passages[part.passage].score, 0.0) / top
         value *= 1 + ASKED * sum(bool(answer.search(part.block.text)) for answer in asked)
         if part.kind == "fence" and not code:
             value *= 1 - UNASKED_CODE
         part.value = value / max(part.cost, SMALL) ** SIZE_POWER
+    best: dict[tuple[int, int], float] = {}
+    for part in parts:
+        best[part.page, part.passage] = max(part.value, best.get((part.page, part.passage), 0.0))
+    for part in parts:
+        if part.value:
+            part.value += SHARED * (best[part.page, part.passage] - part.value)
     return parts
 
 
-def _rarity(word: str, parts: Sequence[_Part], headings: dict[tuple[int, int], frozenset[str]]) -> float:
-    """0 … 1: how much a word tells these parts apart. The page's own subject stands in all of them and tells little."""
-    holding = sum(word in _words(p.block.text) or word in headings[p.page, p.passage] for p in parts)
-    return log1p(len(parts) / (holding + 0.5)) / log1p(len(parts) / 0.5) if parts else 0.0
+def _said(wanted: frozenset[str], text: str) -> frozenset[str]:
+    """The wanted words that a text holds. Most parts hold none, which is told without taking them to pieces: a stem
+    begins like its word but for the last letter."""
+    lower = text.lower()
+    return wanted & _words(text) if any(word[:-1] in lower for word in wanted) else frozenset()
+
+
+def _rarity(holding: int, parts: int) -> float:
+    """0 … 1: how much a word that so many parts hold tells them apart. The page's own subject stands in all of them."""
+    return log1p(parts / (holding + 0.5)) / log1p(parts / 0.5) if parts else 0.0
 
 
 def _triples(text: str) -> frozenset[tuple[str, ...]]:
-    words = tokens(strip_markdown(text))
+    words = text.lower().split()
     return frozenset(zip(words, words[1:], words[2:], strict=False)) or frozenset([tuple(words)])
 
 
@@ -378,8 +403,8 @@ def _fill(shown: Sequence[_Found], parts: Sequence[_Part], budget: int) -> list[
         cost = sum(p.cost for p in new)
         if (part.page, hit.anchor) not in cited:
             cost += CITATION
-        price = FIRST_PRICE + (LAST_PRICE - FIRST_PRICE) * (used + cost) / budget
-        if not new or used + cost > budget or (number >= len(shown) and part.value < price * ranked[0].value):
+        price = PRICE * ranked[0].value * (used + cost) / budget
+        if not new or used + cost > budget or (number >= len(shown) and part.value < price):
             continue
         triples = _triples(part.block.text)
         if any(len(triples & other) >= SAME * len(triples | other) for other in said):
