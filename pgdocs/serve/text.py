@@ -52,10 +52,11 @@ def search_text(
         return f'{NOT_CONFIDENT}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
     weak = strategy == "hybrid" and results[0].score < CONFIDENT
     room = min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME // 2) // len(results))
-    found = [_result(number, result, room) for number, result in enumerate(results, 1)]
+    joined = "\n\n".join(_result(number, result, room) for number, result in enumerate(results, 1))
     first = f"{NOT_CONFIDENT}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
-    more = f'\n\n---\nRead on with get_doc(page="{short_name(results[0].doc_name)}").'
-    return first + "\n\n".join(found) + more
+    section = results[0].section and results[0].url.partition("#")[2]
+    more = f'page="{short_name(results[0].doc_name)}"' + (f', section="{section}"' if section else "")
+    return f"{first}{joined}\n\n---\nRead on with get_doc({more})."
 
 
 def _result(number: int, result: SearchResult, room: int) -> str:
@@ -75,7 +76,7 @@ def signature_text(index: DocumentSearchIndex, name: str) -> str:
     symbols = index.symbols(name)
     if not symbols:
         raise PgdocsError(_no_symbol(index, name))
-    symbols = sorted(symbols, key=lambda symbol: not _is_about(symbol))
+    symbols = sorted(symbols, key=_distance)
     found = [_symbol(symbol) for symbol in symbols]
     text, shown = "", 0
     while shown < len(found) and len(text) + len(found[shown]) + 2 <= MAX_SIGNATURES - 1_000 * (shown > 0):
@@ -89,9 +90,12 @@ def signature_text(index: DocumentSearchIndex, name: str) -> str:
     return text
 
 
-def _is_about(symbol: Symbol) -> bool:
-    """Is its page about this name alone? Such pages come before those that define it among others."""
-    return symbol.name.casefold() in (symbol.title.casefold(), split_doc_name(symbol.doc_name)[1].casefold())
+def _distance(symbol: Symbol) -> int:
+    """How far its page is from being about this name alone: pages named after it come first, then those titled so."""
+    name = symbol.name.casefold()
+    if split_doc_name(symbol.doc_name)[1].casefold() == name:
+        return 0
+    return 1 if symbol.title.casefold() == name else 2
 
 
 def _symbol(symbol: Symbol) -> str:
