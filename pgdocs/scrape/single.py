@@ -76,15 +76,18 @@ def _modernise(root: HtmlElement) -> None:
     for rule in root.xpath("//div[@class='refentry.separator']"):
         rule.drop_tree()
     for anchor in root.xpath("//a[@name and not(@href)]"):
-        title = next(anchor.iterancestors("div"), None)
-        while title is not None and title.get("class") != "titlepage":
-            title = next(title.iterancestors("div"), None)
-        owner = anchor.getparent() if title is None else title.getparent()
+        titlepage = anchor.xpath("ancestor::div[@class='titlepage'][1]")
+        owner = (titlepage[0] if titlepage else anchor).getparent()
+        owner = owner.getparent() if owner.tag == "td" else owner
+        name = anchor.attrib.pop("name")
         if owner.get("id") is None:
-            owner.set("id", anchor.attrib.pop("name"))
+            owner.set("id", name)
             anchor.drop_tag()
+        elif _MADE_UP.fullmatch(owner.get("id")):  # a question has two: its author's counts
+            anchor.set("id", owner.get("id"))
+            owner.set("id", name)
         else:
-            anchor.set("id", anchor.attrib.pop("name"))
+            anchor.set("id", name)
     for name in root.xpath("//b[@class='fsfunc']"):
         name.tag = "strong"
 
