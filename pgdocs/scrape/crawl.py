@@ -138,7 +138,7 @@ class _Crawl:
         self._version = ""
         self._validators: dict[str, Any] = {}
         self._trails: dict[str, tuple[str, ...]] = {}  # slug → the path of the pages below it
-        self._asked = self._new = self._changed = self._removed = 0
+        self._asked = self._left_out = self._new = self._changed = self._removed = 0
         self._kept: set[str] = set()  # slugs of the pages that this crawl came by
         self._failures: list[tuple[str, str]] = []
 
@@ -239,7 +239,7 @@ class _Crawl:
                             seen.add(link)
                             below.append(link)
                     window.popleft()
-                    done = len(seen) - len(below) - len(todo) - len(window)
+                    done = len(seen) - len(below) - len(todo) - len(window) - self._left_out
                     self._watch(self._source.name, done, len(seen), len(self._failures))
             finally:
                 for _, task in window:
@@ -253,6 +253,7 @@ class _Crawl:
         if stored and (name == INDEX or not self._options.refresh):
             return stored
         if self._options.limit is not None and self._asked >= self._options.limit:
+            self._left_out += stored is None
             return stored
         self._asked += 1
         answer = await self._site.ask(name, self._validators.get(name, NEVER) if stored else NEVER)
