@@ -164,11 +164,11 @@ def test_handshake_does_not_wait_for_an_index(tmp_path: Path, method: str, param
 
 def test_instructions_come_from_the_manifest(tmp_path: Path) -> None:
     """What the crawl says it fetched is what a model is told, without a look at the pages."""
-    told = {"sources": {"pg": {"version": "15", "label": "PostgreSQL", "pages": 1169}}}
+    told = {"pg": {"version": "15.20", "label": "PostgreSQL 15", "pages": 1169}}
     (tmp_path / ".manifest.json").write_text(json.dumps(told), encoding="utf-8")
     with Process(tmp_path) as process:
         assert (
-            "PostgreSQL 15 (1,169 pages, source 'pg')"
+            "PostgreSQL 15.20 (1,169 pages, source 'pg')"
             in process.ask(0, "initialize", **HELLO)["result"]["instructions"]
         )
 

@@ -50,7 +50,7 @@ def cure() -> str:
 def holdings(docs_dir: Path) -> list[Holding]:
     """What the folder holds, without opening an index: from the manifest, else by counting files. Never fails."""
     try:
-        sources = json.loads((docs_dir / ".manifest.json").read_text(encoding="utf-8"))["sources"]
+        sources = json.loads((docs_dir / ".manifest.json").read_text(encoding="utf-8"))
         return [Holding(str(name), _label(name, told), int(told["pages"])) for name, told in sources.items()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return _count(docs_dir)
@@ -95,8 +95,10 @@ class Library:
 
 
 def _label(name: str, told: dict[str, object]) -> str:
+    """`PostgreSQL 18` and `18.6` are `PostgreSQL 18.6`."""
     label, version = str(told.get("label") or name), str(told.get("version") or "")
-    return label if version in label else f"{label} {version}"
+    product, _, edition = label.rpartition(" ")
+    return f"{product} {version}" if product and version.startswith(edition) else label
 
 
 def _count(docs_dir: Path) -> list[Holding]:
