@@ -85,13 +85,13 @@ class _Converter(MarkdownConverter):  # type: ignore[misc]
         return f" {{#{el['id']}}}"
 
     def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        """A link as `[text](target)`; one whose text is its target as `<target>`."""
+        """A link as `[text](target)`; one whose text is its address as `<address>`."""
         target = str(el.get("href") or "")
         label = text.strip()
         if not label or not target or "_noformat" in parent_tags:
             return text
         target = target.replace(" ", "%20").replace("(", "%28").replace(")", "%29")
-        link = f"<{target}>" if label == target else f"[{label}]({target})"
+        link = f"<{target}>" if label == target and "://" in target else f"[{label}]({target})"
         return text.replace(label, link) if text != label else link
 
     def convert_code(self, el: Tag, text: str, parent_tags: set[str]) -> str:
