@@ -67,6 +67,16 @@ def _result(number: int, result: SearchResult, room: int) -> str:
     return f"{head}\n\n{passage.shown}" + (" …" if rest and not passage.closes else "\n…" if rest else "")
 
 
+# --- how_do_i ---------------------------------------------------------------------------------------------
+
+
+def context_text(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> str:
+    """The least text that answers a task, within a budget of tokens."""
+    from pgdocs.search.context import assemble
+
+    return assemble(index, checked(task, "task"), token_budget, source)
+
+
 # --- get_function_signature -------------------------------------------------------------------------------
 
 
