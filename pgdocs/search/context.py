@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log1p
@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgdocs.errors import BadQuery
-from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, split_anchors, split_blocks, unlink
+from pgdocs.pages import PATH_SEPARATOR, join_blocks
 from pgdocs.search.budget import count_tokens
+from pgdocs.search.pieces import FRAME, Hit, Part, cut, joined, left_out, plain
 from pgdocs.search.rank import CONFIDENT, confidence
 from pgdocs.search.tokens import strip_markdown, tokens
 
@@ -54,10 +55,7 @@ MAX_PAGES = 4
 PASSAGES = 24
 """Passages that are looked at, the best of each page that is shown."""
 
-WHOLE = 200
-"""Tokens up to which a table, or an example with the sentence that leads to it, is one part: cut, it says less."""
-
-SECOND = 0.96
+SECOND = 0.97
 """Another page is shown where its score is at least this part of the best one's. Of two pages that are so near, either
 may be the answer; below, the second was wrong more often than the first (eval/context.py, restraint)."""
 
@@ -126,15 +124,6 @@ _QUESTION = re.compile(
 )
 """A task without any of these is a goal ("keep the newest row of each group"): it wants code like a how-to."""
 
-_URL = re.compile(r"\b(https?|ftp)://", re.IGNORECASE)
-_NOUNS = {
-    "head": ("", ""),
-    "caption": ("", ""),
-    "item": ("entry", "entries"),
-    "row": ("row", "rows"),
-    "fence": ("example", "examples"),
-}
-
 
 @dataclass(frozen=True)
 class Passage:
@@ -156,39 +145,21 @@ class Context:
 
 
 @dataclass(frozen=True)
-class _Hit:
-    """One of a page's passages: see `split_passages`; `score` is the ranker's."""
-
-    anchor: str
-    section: str
-    text: str
-    score: float
-
-
-@dataclass(frozen=True)
 class _Found:
     """A page that was retrieved, with all of its passages in reading order."""
 
     page: PageInfo
     score: float
-    passages: list[_Hit]
+    passages: list[Hit]
 
 
-@dataclass(eq=False)
-class _Part:
-    """A part of a passage: a block, or a row of a table.
+@dataclass(frozen=True)
+class _Retrieved:
+    """The best pages, best first, whether the first is a confident answer, and what a word weighs in this index."""
 
-    `needs` is a part that must be shown with it: the sentence that leads to an example, the caption and the head of a
-    table, the item that a paragraph goes on with.
-    """
-
-    page: int
-    passage: int
-    block: Block
-    kind: str
-    cost: int
-    needs: _Part | None
-    value: float = 0.0
+    pages: list[_Found]
+    confident: bool
+    weight: Callable[[str], float]
 
 
 def assemble(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> str:
@@ -201,19 +172,17 @@ def context(index: DocumentSearchIndex, task: str, token_budget: int = 800, sour
     is around it. Raises BadQuery, UnknownSource, NoPages."""
     budget = min(max(token_budget, MIN_BUDGET), MAX_BUDGET)
     note = "" if budget == token_budget else f"token_budget {token_budget} is outside 200–2,000: {budget} is used.\n\n"
-    found, confident = _retrieve(index, task, source)
-    if not confident:
-        return _no_answer([hit.page for hit in found[:2]])
-    shown = [hit for hit in found if hit.score >= SECOND * found[0].score][:MAX_PAGES]
-    parts = _valued(task, shown, index._ready.ranker.weight)
-    kept = _fill(shown, parts, budget - count_tokens(note))
+    found = _retrieve(index, task, source)
+    if not found.confident:
+        return _no_answer([near.page for near in found.pages[:2]])
+    shown = [page for page in found.pages if page.score >= SECOND * found.pages[0].score]
+    kept = _fill(shown, _valued(task, shown, found.weight), budget - count_tokens(note))
     while True:
         passages = _passages(shown, kept)
         text = note + "\n\n".join(map(_rendered, passages))
         if count_tokens(text) <= budget or not kept:
             return Context(text, count_tokens(text), tuple(passages))
-        least = min(kept, key=lambda part: part.value)
-        kept = [part for part in kept if least not in _chain(part)]
+        kept = _without(min(kept, key=lambda part: (part.kind in FRAME, part.value)), kept)
 
 
 def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budget: int | None = None) -> Context:
@@ -221,7 +190,7 @@ def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budg
     until the next one would exceed the budget."""
     passages: list[Passage] = []
     text = ""
-    for found in _retrieve(index, task, source, limit=5)[0]:
+    for found in _retrieve(index, task, source, limit=5).pages:
         hit = max(found.passages, key=lambda hit: hit.score)
         path = (*found.page.path[:1], found.page.title, *filter(None, [hit.section]))
         passage = Passage(found.page.doc_name, path, _url(found.page, hit.anchor), hit.text)
@@ -233,8 +202,8 @@ def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budg
     return Context(text, count_tokens(text), tuple(passages))
 
 
-def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = MAX_PAGES) -> tuple[list[_Found], bool]:
-    """The best pages, best first, and whether the first is a confident answer. Raises BadQuery, UnknownSource."""
+def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = MAX_PAGES) -> _Retrieved:
+    """The `limit` best pages. Raises BadQuery, UnknownSource."""
     if not task.strip("\0 \t\r\n"):
         raise BadQuery("The task is empty: say what you want to do, or what you want to know.")
     if len(task) > MAX_TASK:
@@ -251,97 +220,26 @@ def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = M
     for number in np.argsort(-pages, kind="stable")[:limit].tolist():
         a, b = ranker.start[number], ranker.start[number + 1]
         columns = (ranker.passages[name][a:b] for name in ("anchor", "section", "text"))
-        hits = [_Hit(*row) for row in zip(*columns, passages[a:b].tolist(), strict=True)]
+        hits = [Hit(*row) for row in zip(*columns, passages[a:b].tolist(), strict=True)]
         if np.isfinite(pages[number]):
             found.append(_Found(state.pages[number], float(pages[number]), hits))
-    return found, bool(found) and confidence(found[0].score, query) >= CONFIDENT
-
-
-# --- parts --------------------------------------------------------------------------------------------------
-
-
-def _parts(page: int, passage: int, text: str) -> Iterator[_Part]:
-    """The parts of a passage in order, each after what it needs."""
-    caption: _Part | None = None
-    before: _Part | None = None
-    item: _Part | None = None
-    for kind, block, cost in _pieces(text):
-        needs: _Part | None = caption
-        if kind == "row":
-            needs = before if before and before.kind in ("head", "row") else caption
-            needs = needs.needs if needs and needs.kind == "row" else needs
-        elif kind == "text" and block.text.startswith("  "):
-            needs = item or caption
-        elif before and before.kind in ("text", "item") and before.block.text.endswith((":", "→", "→`")):
-            needs = before
-        part = _Part(page, passage, block, kind, cost, needs)
-        yield part
-        if kind == "caption":
-            caption = part
-        item = part if kind == "item" else item if kind in ("fence", "text") else None
-        before = part
-
-
-@lru_cache(maxsize=1024)  # the passages that are asked for again and again
-def _pieces(text: str) -> tuple[tuple[str, Block, int], ...]:
-    """(kind, block, tokens) of each part: a block's kind, or caption, head (of a table) and row."""
-    found: list[tuple[str, Block]] = []
-    for block in split_blocks(_plain(text)):
-        lines = block.text.split("\n")
-        before = found[-1] if found else ("", Block("", ""))
-        if block.kind == "table" and len(lines) > 2 and count_tokens(block.text) > WHOLE:
-            found.append(("head", Block("table", "\n".join(lines[:2]))))
-            found.extend(("row", Block("table", line)) for line in lines[2:])
-        elif block.kind == "text" and not found and re.fullmatch(r"\*\*.+\*\*", block.text):
-            found.append(("caption", block))
-        elif (
-            block.kind == "fence"
-            and before[1].kind == "text"
-            and before[1].text.endswith(":")
-            and count_tokens(block.text) <= WHOLE
-        ):
-            found[-1] = ("fence", Block("text", f"{before[1].text}\n\n{block.text}"))
-        else:
-            found.append((block.kind, block))
-    return tuple((kind, block, count_tokens(block.text) + 1) for kind, block in found)
-
-
-@lru_cache(maxsize=4096)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(tokens(strip_markdown(text)))
-
-
-def _plain(text: str) -> str:
-    """Links as their text, no anchors, no URL that a client would take for a citation."""
-    lines = []
-    for line in unlink(text).split("\n"):
-        lines.append(split_anchors(line)[0] if line.endswith("}") else line)
-    return _URL.sub(r"\1[:]//", "\n".join(lines))
-
-
-def _chain(part: _Part | None) -> Iterator[_Part]:
-    """A part and all that it needs."""
-    while part:
-        yield part
-        part = part.needs
+    confident = bool(found) and confidence(found[0].score, query) >= CONFIDENT
+    return _Retrieved(found, confident, ranker.weight)
 
 
 # --- values -------------------------------------------------------------------------------------------------
 
 
-def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) -> list[_Part]:
+def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) -> list[Part]:
     """The parts of the best passages, in reading order, each with its value for the task (0 for a caption or head)."""
     wanted = frozenset(tokens(task))
-    parts: list[_Part] = []
-    headings: dict[tuple[int, int], frozenset[str]] = {}
+    parts: list[Part] = []
     for page, found in enumerate(shown):
         best = sorted(range(len(found.passages)), key=lambda n: (-found.passages[n].score, n))[: PASSAGES // len(shown)]
-        for number in sorted(best):
-            hit = found.passages[number]
-            new = list(_parts(page, number, hit.text))
-            caption = new[0].block.text if new and new[0].kind == "caption" else ""
-            headings[page, number] = _words(f"{hit.section} {caption}")
-            parts.extend(new)
+        parts += cut(page, found.passages, sorted(best))
+    headings = {
+        (p.page, p.passage): _words(f"{shown[p.page].passages[p.passage].section} {_caption(p)}") for p in parts
+    }
     said = [_said(wanted, part.block.text) for part in parts]
     above = [(wanted & headings[part.page, part.passage]) - own for part, own in zip(parts, said, strict=True)]
     holding = Counter(word for own, over in zip(said, above, strict=True) for word in (*own, *over))
@@ -351,7 +249,7 @@ def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) 
     asked = [answer for ask, answer in ASKS if ask.search(task)]
     code = bool(_HOW_TO.search(task)) or not _QUESTION.search(task)
     for part, own, over in zip(parts, said, above, strict=True):
-        if part.kind in ("caption", "head"):
+        if part.kind in FRAME:
             continue
         value = (sum(worth[word] for word in own) + IN_HEADING * sum(worth[word] for word in over)) / everything
         value += PRIOR * max(shown[part.page].passages[part.passage].score, 0.0) / top
@@ -359,13 +257,22 @@ def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) 
         if part.kind == "fence" and not code:
             value *= 1 - UNASKED_CODE
         part.value = value / max(part.cost, SMALL) ** SIZE_POWER
-    best: dict[tuple[int, int], float] = {}
+    highest: dict[tuple[int, int], float] = {}
     for part in parts:
-        best[part.page, part.passage] = max(part.value, best.get((part.page, part.passage), 0.0))
+        highest[part.page, part.passage] = max(part.value, highest.get((part.page, part.passage), 0.0))
     for part in parts:
         if part.value:
-            part.value += SHARED * (best[part.page, part.passage] - part.value)
+            part.value += SHARED * (highest[part.page, part.passage] - part.value)
     return parts
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(tokens(strip_markdown(text)))
+
+
+def _caption(part: Part) -> str:
+    return next((needed.block.text for needed in part.chain if needed.kind == "caption"), "")
 
 
 def _said(wanted: frozenset[str], text: str) -> frozenset[str]:
@@ -388,17 +295,17 @@ def _triples(text: str) -> frozenset[tuple[str, ...]]:
 # --- filling ------------------------------------------------------------------------------------------------
 
 
-def _fill(shown: Sequence[_Found], parts: Sequence[_Part], budget: int) -> list[_Part]:
+def _fill(shown: Sequence[_Found], parts: Sequence[Part], budget: int) -> list[Part]:
     """The parts to show, in reading order: the best of each page, then the best of all, while they are worth it."""
     ranked = sorted((part for part in parts if part.value > 0), key=lambda part: -part.value)
     first = [next((part for part in ranked if part.page == page), None) for page in range(len(shown))]
     queue = [part for part in first if part] + ranked
-    kept: set[_Part] = set()
+    kept: set[Part] = set()
     said: list[frozenset[tuple[str, ...]]] = []
     cited: set[tuple[int, str]] = set()
     used = 0
     for number, part in enumerate(queue):
-        new = [p for p in _chain(part) if p not in kept]
+        new = [p for p in part.chain if p not in kept]
         hit = shown[part.page].passages[part.passage]
         cost = sum(p.cost for p in new)
         if (part.page, hit.anchor) not in cited:
@@ -416,12 +323,19 @@ def _fill(shown: Sequence[_Found], parts: Sequence[_Part], budget: int) -> list[
     return [part for part in parts if part in kept]
 
 
+def _without(dropped: Part, kept: Sequence[Part]) -> list[Part]:
+    """The kept parts but for one, what needs it, and captions and heads that nothing needs any more."""
+    rest = [part for part in kept if dropped not in part.chain]
+    needed = {part for other in rest if other.kind not in FRAME for part in other.chain}
+    return [part for part in rest if part in needed]
+
+
 # --- rendering ----------------------------------------------------------------------------------------------
 
 
-def _passages(shown: Sequence[_Found], kept: Sequence[_Part]) -> list[Passage]:
+def _passages(shown: Sequence[_Found], kept: Sequence[Part]) -> list[Passage]:
     """The kept parts, gathered by what they are cited with. Nothing fitted: the best page without a text."""
-    groups: dict[tuple[int, str], list[_Part]] = {}
+    groups: dict[tuple[int, str], list[Part]] = {}
     for part in kept:
         groups.setdefault((part.page, shown[part.page].passages[part.passage].anchor), []).append(part)
     if not groups:
@@ -429,7 +343,7 @@ def _passages(shown: Sequence[_Found], kept: Sequence[_Part]) -> list[Passage]:
     return [_passage(shown[page], anchor, group) for (page, anchor), group in groups.items()]
 
 
-def _passage(found: _Found, anchor: str, parts: Sequence[_Part]) -> Passage:
+def _passage(found: _Found, anchor: str, parts: Sequence[Part]) -> Passage:
     page = found.page
     sections = list(dict.fromkeys(found.passages[part.passage].section for part in parts))
     common = sections[0] if len(sections) == 1 else ""
@@ -437,46 +351,14 @@ def _passage(found: _Found, anchor: str, parts: Sequence[_Part]) -> Passage:
     for section in sections:
         own = [part for part in parts if found.passages[part.passage].section == section]
         title = section.rpartition(PATH_SEPARATOR)[2]
-        text = join_blocks(_joined_rows(own))
+        text = join_blocks(joined(own))
         texts.append(f"**{title}**\n\n{text}" if title and not common else text)
-    rest = _left_out(found, anchor, sections, parts)
+    rest = left_out([h for h in found.passages if h.anchor == anchor and h.section in sections], parts)
     if rest or not parts:
         section_argument = f', section="{anchor}"' if anchor and anchor != page.anchor else ""
         texts.append(f'… {rest or "the page"}: get_doc("{page.doc_name.replace("__", "/", 1)}"{section_argument})')
     path = (*page.path[:1], page.title, *common.split(PATH_SEPARATOR))
     return Passage(page.doc_name, tuple(filter(None, path)), _url(page, anchor), "\n\n".join(texts))
-
-
-def _joined_rows(parts: Iterable[_Part]) -> Iterator[Block]:
-    """The blocks of some parts, a table's head and rows as one again."""
-    table: list[str] = []
-    for part in parts:
-        if table and part.kind != "row":
-            yield Block("table", "\n".join(table))
-            table = []
-        if part.kind in ("head", "row"):
-            table.append(part.block.text)
-        else:
-            yield part.block
-    if table:
-        yield Block("table", "\n".join(table))
-
-
-def _left_out(found: _Found, anchor: str, sections: Sequence[str], parts: Sequence[_Part]) -> str:
-    """What the sections of a passage hold besides `parts`, in words: "3 more entries, 1 example"."""
-    counts: dict[tuple[str, str], int] = {}
-    for hit in found.passages:
-        if hit.anchor == anchor and hit.section in sections:
-            for kind, _, _ in _pieces(hit.text):
-                counts[_noun(kind)] = counts.get(_noun(kind), 0) + 1
-    for part in parts:
-        counts[_noun(part.kind)] -= 1
-    words = [f"{n} more {noun if n == 1 else plural}" for (noun, plural), n in counts.items() if n and noun]
-    return ", ".join(words)
-
-
-def _noun(kind: str) -> tuple[str, str]:
-    return _NOUNS.get(kind, ("paragraph", "paragraphs"))
 
 
 def _url(page: PageInfo, anchor: str) -> str:
@@ -487,14 +369,14 @@ def _url(page: PageInfo, anchor: str) -> str:
 
 
 def _rendered(passage: Passage) -> str:
-    return f"## {PATH_SEPARATOR.join(passage.path)}\n{passage.url}\n\n{passage.text}"
+    return f"## {plain(PATH_SEPARATOR.join(passage.path))}\n{passage.url}\n\n{passage.text}"
 
 
 def _no_answer(pages: Sequence[PageInfo]) -> Context:
     """NO_ANSWER and the two nearest pages."""
     text = NO_ANSWER + ("\n\nNearest pages:" if pages else "")
     for page in pages:
-        more = f"\n\n{PATH_SEPARATOR.join((*page.path[:1], page.title))[:120]}\n{_url(page, '')}"
+        more = f"\n\n{plain(PATH_SEPARATOR.join((*page.path[:1], page.title)))[:120]}\n{_url(page, '')}"
         if count_tokens(text + more) < NO_ANSWER_TOKENS:
             text += more
     return Context(text, count_tokens(text))

@@ -1,0 +1,194 @@
+"""how_do_i: what the block holds, what it leaves out, what it never does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgdocs.errors import BadQuery, UnknownSource
+from pgdocs.pages import Page, file_name, render_page, scan_lines
+from pgdocs.search.budget import count_tokens
+from pgdocs.search.context import NO_ANSWER, assemble, context, naive
+from pgdocs.search.index import DocumentSearchIndex
+
+FIXTURES = Path(__file__).parent / "fixtures" / "docs"
+URL = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
+
+LOFT = """**Table 1. Grain by bird** {#GRAIN-TABLE}
+
+| Bird | Grain | Note |
+| --- | --- | --- |
+""" + "\n".join(
+    f"| breed{n} | {n * 10} grams of wheat a day | fed from trough {n} in the morning hours |" for n in range(40)
+)
+
+FEED = """Before filling a trough see the [keeper's list](https://elsewhere.example/list) or http://raw.example/page.
+
+A trough must be filled before dawn, because pigeons that wake hungry fly away and do not come back.
+
+To fill a trough by hand, run:
+
+```
+filltrough --morning --grams=500
+echo http://trough.example/done
+```
+
+The lid closes by itself."""
+
+
+def build(folder: Path, *pages: Page) -> DocumentSearchIndex:
+    """An index over these pages."""
+    docs = folder / "docs"
+    docs.mkdir()
+    for page in pages:
+        (docs / file_name(page.doc_name)).write_text(render_page(page), encoding="utf-8")
+    return DocumentSearchIndex(docs)
+
+
+def page(slug: str, title: str, body: str, product: str = "Loft 3") -> Page:
+    source = product.partition(" ")[0].lower()
+    url = f"https://{source}.example/{slug}.html"
+    return Page(f"{source}__{slug}", title, slug.upper(), url, (product, "Manual"), "guide", body)
+
+
+@pytest.fixture(scope="module")
+def manuals(tmp_path_factory: pytest.TempPathFactory) -> DocumentSearchIndex:
+    """The fixture manuals."""
+    return DocumentSearchIndex(FIXTURES, tmp_path_factory.mktemp("cache") / "index.cache")
+
+
+@pytest.fixture(scope="module")
+def loft(tmp_path_factory: pytest.TempPathFactory) -> DocumentSearchIndex:
+    """Two manuals that keep pigeons and say one thing in the same words."""
+    same = (
+        "Rings are put on a squab's leg on its seventh day, when the foot still fits through and the ring holds after."
+    )
+    other = [page(f"sky{n}", f"Sky {n}", f"Clouds of kind{n} bring rain{n} and wind{n}. " * 20) for n in range(60)]
+    return build(
+        tmp_path_factory.mktemp("loft"),
+        page("grain", "Grain Rations by Breed", LOFT),
+        page("trough", "Filling a Trough", FEED),
+        page("rings", "Putting on Rings", same),
+        page("rings", "Putting on Rings", same, "Coop 2"),
+        *other,
+    )
+
+
+def citations(text: str) -> list[str]:
+    return [line for line in text.split("\n") if URL.fullmatch(line)]
+
+
+def test_one_page_where_one_page_answers(manuals: DocumentSearchIndex) -> None:
+    """A question that one page answers costs the text of that page, not of five that share its words."""
+    found = context(manuals, "How much memory may a sort take before it spills to disk by default?")
+    assert {passage.doc_name for passage in found.passages} == {"pg__runtime-config-resource"}
+    assert "4MB" in found.text
+    assert found.tokens < naive(manuals, "How much memory may a sort take before it spills to disk by default?").tokens
+
+
+def test_every_passage_says_where_it_stands(manuals: DocumentSearchIndex) -> None:
+    """Product and version, the headings, and a bare URL with the anchor: what an agent needs to cite."""
+    text = assemble(manuals, "default of work_mem")
+    assert "PostgreSQL 18 › Resource Consumption › Memory › `work_mem` (`integer`)" in text
+    assert "https://www.postgresql.org/docs/18/runtime-config-resource.html#GUC-WORK-MEM" in citations(text)
+
+
+def test_a_row_comes_with_its_head_and_caption(loft: DocumentSearchIndex) -> None:
+    """A row alone is numbers without names; of a long table the rest is said to be there."""
+    text = assemble(loft, "wheat grain rations for breed17")
+    assert "**Table 1. Grain by bird**\n\n| Bird | Grain | Note |\n| --- | --- | --- |\n" in text
+    assert "| breed17 | 170 grams of wheat a day |" in text
+    left = re.search(r"… (\d+) more rows.*: get_doc\(\"loft/grain\", section=\"GRAIN-TABLE\"\)", text)
+    assert left
+    assert int(left[1]) + len(re.findall(r"^\| breed\d", text, re.MULTILINE)) == 40
+
+
+def test_an_example_comes_with_the_sentence_that_leads_to_it(loft: DocumentSearchIndex) -> None:
+    """Code is shown whole, and with what it is for."""
+    text = assemble(loft, "how do I fill a trough")
+    assert "To fill a trough by hand, run:\n\n```\nfilltrough --morning --grams=500\n" in text
+
+
+def test_why_wants_the_reason(loft: DocumentSearchIndex) -> None:
+    """With room for one thing only, a why-question gets the sentence that gives the reason."""
+    text = assemble(loft, "why is filling a trough done before dawn", token_budget=200)
+    assert "because pigeons that wake hungry" in text
+
+
+def test_no_url_but_citations(loft: DocumentSearchIndex) -> None:
+    """Links are plain text and other addresses can't be followed: a URL in the block is where the text is from."""
+    text = assemble(loft, "how do I fill a trough", token_budget=2000)
+    assert "the keeper's list or http[:]//raw.example/page." in text
+    assert "echo http[:]//trough.example/done" in text
+    assert URL.findall(text) == citations(text) == ["https://loft.example/trough.html#TROUGH"]
+
+
+def test_the_same_paragraph_is_said_once(loft: DocumentSearchIndex) -> None:
+    """Where two manuals say the same in the same words, the second costs tokens and tells nothing."""
+    text = assemble(loft, "When are rings put on a squab's leg?", token_budget=2000)
+    assert text.count("seventh day") == 1
+
+
+def test_source_narrows(loft: DocumentSearchIndex) -> None:
+    """Who asks for one manual gets that one; an unknown one is an error, not an empty answer."""
+    cited = citations(assemble(loft, "When are rings put on a squab's leg?", source="coop"))
+    assert cited == ["https://coop.example/rings.html#RINGS"]
+    with pytest.raises(UnknownSource):
+        context(loft, "rings", source="barn")
+
+
+@pytest.mark.parametrize(("asked", "used"), [(50, 200), (-1, 200), (9000, 2000)])
+def test_a_budget_out_of_range_is_clamped_and_said(loft: DocumentSearchIndex, asked: int, used: int) -> None:
+    """The caller learns that the budget was not what was asked for; the note counts too."""
+    found = context(loft, "how do I fill a trough", token_budget=asked)
+    assert found.text.startswith(f"token_budget {asked} is outside 200–2,000: {used} is used.\n")
+    assert found.tokens == count_tokens(found.text) <= used
+
+
+def test_nothing_confident_is_said_first(loft: DocumentSearchIndex) -> None:
+    """An agent must not take the nearest page for an answer: the first line is the one that clients look for."""
+    found = context(loft, "quantum chromodynamics lattice gauge coupling")
+    assert found.text.split("\n")[0] == NO_ANSWER == "No confident answer in the indexed manuals."
+    assert len(citations(found.text)) <= 2
+    assert found.tokens == count_tokens(found.text) < 120
+    assert not found.passages
+
+
+@pytest.mark.parametrize("task", ["", " \n\t", "\0", "x" * 10_001])
+def test_no_task_is_an_error(loft: DocumentSearchIndex, task: str) -> None:
+    """Nothing to look for, or a whole file of it, gets a sentence that says so."""
+    with pytest.raises(BadQuery):
+        context(loft, task)
+
+
+WORDS = "select with rows json array distance buffer sort memory a how why default || -> ST_DWithin `x` é 中 ](".split()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(WORDS) | st.text(min_size=1, max_size=12), min_size=1, max_size=12).map(" ".join),
+    st.integers(-50, 2500),
+)
+def test_promises_hold_for_any_task_and_budget(manuals: DocumentSearchIndex, task: str, budget: int) -> None:
+    """Whatever is asked: the budget holds, fences are closed, every URL is the citation of an indexed page."""
+    if not task.strip("\0 \t\r\n"):
+        return
+    found = context(manuals, task, token_budget=budget)
+    assert count_tokens(found.text) == found.tokens <= min(max(budget, 200), 2000)
+    marks = [mark for _, mark in scan_lines(found.text) if mark in ("open", "close")]
+    assert marks.count("open") == marks.count("close")
+    pages = {info.url for info in manuals.pages()}
+    assert URL.findall(found.text) == citations(found.text)
+    assert {url.partition("#")[0] for url in citations(found.text)} <= pages
+
+
+def test_tokens_are_not_underestimated() -> None:
+    """A budget is a promise: other scripts, digits and code count for more than their length would say."""
+    assert count_tokens("") == 0
+    assert count_tokens("数据库索引") >= 5
+    assert count_tokens("1234567890") >= 4
+    assert count_tokens("SELECT ST_AsMVTGeom(geom, ST_TileEnvelope(z, x, y))") >= 18
