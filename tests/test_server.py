@@ -220,7 +220,8 @@ def test_a_client_lists_and_calls_all_tools(docs: Path, era: str) -> None:
     async def session() -> None:
         async with client(docs, era) as c:
             listed = await c.list_tools()
-            assert [tool.name for tool in listed.tools] == ["search_docs", "get_function_signature", "get_doc"]
+            names = ["search_docs", "get_function_signature", "how_do_i", "get_doc"]
+            assert [tool.name for tool in listed.tools] == names
             assert len(listed.model_dump_json(by_alias=True, exclude_none=True).encode()) <= 4_096
             for tool in listed.tools:
                 assert tool.annotations
@@ -245,6 +246,9 @@ def test_a_client_lists_and_calls_all_tools(docs: Path, era: str) -> None:
             assert "ST_DWithin(geography gg1" in text_of(
                 await c.call_tool("get_function_signature", {"name": "st_dwithin"})
             )
+
+            block = text_of(await c.call_tool("how_do_i", {"task": "keep the first row of each group"}))
+            assert "\nhttps://www.postgresql.org/docs/18/sql-select.html#SQL-DISTINCT\n" in block
 
             for page in (
                 "pg/sql-select",
