@@ -40,14 +40,14 @@ PAGE_PARTS = {"phrases": (2.0, 0.2), "text": (0.3, 0.75), "head": (1.0, 0.5)}
 """The page field (BM25F): k1, and how much a word counts in each part of a page, with the part's own b."""
 
 
-def build(docs_dir: Path, files: cache.Files | None = None) -> dict[str, Any]:
+def build(docs_dir: Path, phrases_dir: Path = cache.PHRASES_DIR) -> dict[str, Any]:
     """The data of an index over the pages in `docs_dir`. Raises NoPages."""
-    files = cache.fingerprint(docs_dir) if files is None else files
+    files = cache.fingerprint(docs_dir)
     pages = sorted(_read(docs_dir, files), key=lambda found: found[1].doc_name)
     if not pages:
         raise NoPages(docs_dir)
     passages = [(number, *passage) for number, (_, page) in enumerate(pages) for passage in split_passages(page)]
-    phrases = list(_phrases([page for _, page in pages], passages))
+    phrases = list(_phrases([page for _, page in pages], passages, phrases_dir))
     return {
         "files": files,
         "code": cache.code_version(),
@@ -136,21 +136,28 @@ def _parts(kind: str, block: str) -> Iterator[str]:
 # --- phrases ------------------------------------------------------------------------------------------------
 
 
-def _phrases(pages: Sequence[Page], passages: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, int, str]]:
+def read_phrases(phrases_dir: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(source, slug, anchor or "", phrase) of all phrase files."""
+    for file in sorted(phrases_dir.glob("*.tsv")):
+        if file.name != ELSEWHERE:
+            for line in file.read_text(encoding="utf-8").splitlines():
+                slug, anchor, phrase = line.split("\t")
+                yield file.stem, slug, anchor, phrase
+
+
+def _phrases(
+    pages: Sequence[Page], passages: Sequence[tuple[Any, ...]], phrases_dir: Path
+) -> Iterator[tuple[int, int, str]]:
     """(page, passage or -1, text) of each phrase for a page that is here, by page."""
     by_slug: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for file in sorted(cache.PHRASES_DIR.glob("*.tsv")):
-        if file.name == ELSEWHERE:
-            continue
-        for line in file.read_text(encoding="utf-8").splitlines():
-            slug, anchor, phrase = line.split("\t")
-            by_slug.setdefault((file.stem, slug), []).append((anchor, phrase))
+    for source, slug, anchor, phrase in read_phrases(phrases_dir):
+        by_slug.setdefault((source, slug), []).append((anchor, phrase))
     first: dict[tuple[int, str], int] = {}
     for number, (page, anchor, *_) in enumerate(passages):
         first.setdefault((page, anchor), number)
     for number, page in enumerate(pages):
         for anchor, phrase in by_slug.get((phrase_source(page.source), page.slug), ()):
-            yield number, first.get((number, anchor), -1) if anchor else -1, phrase
+            yield number, first.get((number, anchor), -1) if anchor and anchor != page.anchor else -1, phrase
 
 
 def _elsewhere() -> list[str]:

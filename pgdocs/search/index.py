@@ -23,7 +23,7 @@ from pgdocs.pages import PATH_SEPARATOR, Page, read_page, slug_of_url, split_doc
 from pgdocs.search import cache
 from pgdocs.search.rank import Ranker
 from pgdocs.search.scope import Scope, Scopes, split_label
-from pgdocs.search.snippets import Matcher, snippet
+from pgdocs.search.snippets import Matcher, Passage, snippet
 from pgdocs.search.symbols import Symbol
 
 log = logging.getLogger("pgdocs")
@@ -32,6 +32,10 @@ STRATEGIES = ("hybrid", "exact", "fuzzy", "semantic")
 
 MAX_QUERY = 10_000
 """Characters of a query: a pasted log with its stack trace fits, a whole file doesn't."""
+
+FIRST_SNIPPET, SNIPPET = 1600, 600
+"""Characters of a snippet, about: the first result's holds the answer of 4 in 5 questions (600 would of 1 in 2), and
+five results together stay below some 1,500 tokens."""
 
 CHECK_EVERY = 2.0
 """Seconds between two looks at the folder: a page edited while the server runs is found at most this much later."""
@@ -254,15 +258,16 @@ class DocumentSearchIndex:
         state.check(source)
         scope = state.scopes.of(query)
         asked, passages = state.ranker.query(query, scope), state.ranker.passages
-        matcher, results = Matcher(query, state.ranker.weight), []
+        matcher, results = Matcher(query, state.ranker.weight), list[SearchResult]()
         for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, scope)):
-            page = state.pages[hit.page]
-            anchor, section, passage = (passages[part][hit.passage] for part in ("anchor", "section", "text"))
+            page, best = state.pages[hit.page], hit.passages[0][0]
+            found = [Passage(n, passages["section"][n], passages["text"][n], score) for n, score in hit.passages]
+            anchor, section = passages["anchor"][best], passages["section"][best]
             url = page.url + (f"#{anchor}" if page.url and anchor else "")
-            text = snippet(passage, matcher)
+            shown = snippet(found, matcher, SNIPPET if results else FIRST_SNIPPET)
             results.append(
                 SearchResult(
-                    page.doc_name, page.title, url, section, hit.score, hit.match_type, text, page.path, page.kind
+                    page.doc_name, page.title, url, section, hit.score, hit.match_type, shown, page.path, page.kind
                 )
             )
         return results

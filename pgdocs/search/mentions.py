@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -43,7 +44,10 @@ SPEAKABLE = frozenset(("command", "program", "syntax", "type"))
 """Kinds whose names of several words are names in lower case too (create index, double precision)."""
 
 LEAST_NEAR = 6
-"""A name is longer than this to be recognised when it is misspelled: short names are all near one another."""
+"""Letters from which a misspelled name is recognised: short names are all near one another."""
+
+SHORT = 4
+"""Words of a query that may be a misspelled name as a whole (ALTER EVEN TRIGGER)."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Mentions:
     """Finds the names of one index in queries. What `is_word` (a word that the pages hold) is no misspelling."""
 
     def __init__(self, symbols: Iterable[Symbol], is_word: Callable[[str], bool]) -> None:
-        known = list(symbols)
+        self.symbols = known = list(symbols)
         self._is_word = is_word
         self.table = SymbolTable(known)
         worth = [s for s in known if s.kind not in NEVER]
@@ -75,14 +79,17 @@ class Mentions:
             key = squash(symbol.name)
             if len(key) > 2:
                 self._squashed.setdefault(key, symbol.name)
-        self._near = [key for key in self._squashed if len(key) >= LEAST_NEAR]
+        self._near = sorted(key for key in self._squashed if len(key) >= LEAST_NEAR)
         self._phrases = {s.name.casefold() for s in worth if " " in s.name}
         self._spoken = {s.name.casefold() for s in worth if " " in s.name and s.kind in SPEAKABLE}
 
     def find(self, query: str) -> list[Mention]:
         """The names in `query`, the whole query's first."""
-        text = bare(query)
+        text = " ".join(query.split()).strip("`'\"")
         whole = self._whole(text)
+        if not whole:
+            text = bare(text)
+            whole = self._whole(text)
         if whole:
             return [Mention(WHOLE, whole)]
         found: dict[tuple[Symbol, ...], str] = {}
@@ -99,7 +106,8 @@ class Mentions:
         for match in _OPERATOR.finditer(query):
             if symbols := self._defining(match[0]):
                 found.setdefault(symbols, PART)
-        for word in [text] if len(text.split()) < 3 else [w for w in words if _IDENTIFIER.fullmatch(w)]:
+        short = len(text.split()) <= SHORT and not all(map(self._is_word, text.split()))
+        for word in [text] if short else [w for w in words if _IDENTIFIER.fullmatch(w)]:
             for symbols in self._misspelled(word):
                 found.setdefault(symbols, NEAR)
         return [Mention(how, symbols) for symbols, how in found.items()]
@@ -113,8 +121,11 @@ class Mentions:
             _same(text, name) for s in symbols for name in (s.name, *s.aliases)
         ):
             return ()  # an operator among other words, and several pages define it: the words decide
-        everyday = _EVERYDAY.fullmatch(text) is not None
-        return tuple(s for s in symbols if s.kind in ALWAYS or not everyday)
+        if _EVERYDAY.fullmatch(text):
+            symbols = [s for s in symbols if s.kind in ALWAYS]
+        kinds = [s.kind for s in symbols]
+        kind = "command" if "command" in kinds else kinds[0] if kinds else ""
+        return tuple(s for s in symbols if s.kind == kind)
 
     def _multiword(self, words: list[str]) -> Iterator[str]:
         """The longest names of several words (CREATE INDEX, double precision) that stand in the query."""
@@ -134,11 +145,15 @@ class Mentions:
         if key in self._squashed:
             if not _EVERYDAY.fullmatch(word) and (symbols := self._defining(self._squashed[key])):
                 yield symbols
-        elif len(key) > LEAST_NEAR and not self._is_word(word):
-            most = 1 if len(key) < 11 else 2
+        elif len(key) >= LEAST_NEAR and not self._is_word(word):
+            most, found = 1 if len(key) < 11 else 2, list[tuple[Symbol, ...]]()
             for near, distance, _ in process.extract(key, self._near, scorer=OSA.distance, limit=3, score_cutoff=most):
                 if distance <= most and (symbols := self._defining(self._squashed[near])):
-                    yield symbols
+                    found.append(symbols)
+            if not found:
+                at = bisect_left(self._near, key)
+                found = [self._defining(self._squashed[k]) for k in self._near[at : at + 3] if k.startswith(key)]
+            yield from filter(None, found)
 
 
 def _same(text: str, name: str) -> bool:
@@ -147,7 +162,7 @@ def _same(text: str, name: str) -> bool:
 
 def bare(query: str) -> str:
     """The query without what may stand around a name: quotes, a question mark, `the … function`."""
-    text = " ".join(query.split()).rstrip("?;").strip()
+    text = re.sub(r"(?<=\w)[?;]+$", "", query)
     for _ in range(3):
         shorter = _ASIDE.sub("", text.strip("`'\" ")).strip()
         if shorter == text or not shorter:

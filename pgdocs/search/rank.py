@@ -45,8 +45,10 @@ class Weights:
     """The second and third best phrase: several people put it so."""
     many_phrases: float = 0.3
     """Per e-fold of a page's phrases: where much is asked, much was written."""
-    vote: float = 2.0
-    """A phrase with an anchor, for the passage there: decides which passage is shown, not the page's place."""
+    rare_here: float = 1.5
+    vote: float = 1.0
+    """Which passage of a page is shown: the query's words that are rare in this page, and a phrase with an anchor, for
+    the passage there."""
     whole: float = 100.0
     """The query is a name: its page is first, whatever else speaks of it."""
     part: float = 0.8
@@ -56,7 +58,7 @@ class Weights:
     release: float = -3.0
     contents: float = -2.0
     """Release notes and lists of links answer few questions and hold many words …"""
-    news: float = 1.0
+    news: float = 3.0
     """… unless the query asks for changes."""
 
 
@@ -76,16 +78,19 @@ Fitted, with the two below, to which of the development questions and of ours th
 DOUBT, COUNTERPART = 4.5, 1.2
 """Taken from it where the query names another product; given back where it asks for that product's counterpart."""
 
+SHOWN = 3
+"""Passages of a page that its snippet is made of."""
+
 FUZZY, SEMANTIC = 60, 0.05
 """What the strategies of these names ask for at least: WRatio (0..100), cosine."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A page with its best passage; `score` is 0..1."""
+    """A page with its best passages, each with its score (the best one's: 1); the page's `score` is 0..1."""
 
     page: int
-    passage: int
+    passages: list[tuple[int, float]]
     score: float
     match_type: str
 
@@ -179,13 +184,34 @@ class Ranker:
             score = float(pages[page])
             if score == -math.inf or (strategy != "hybrid" and score <= 0):
                 break
-            a, b = self.start[page], self.start[page + 1]
-            at = int(a + np.argmax(passages[a:b]))
+            shown = self.order(query, page, passages)[:SHOWN]
             if strategy == "hybrid":
-                hits.append(Hit(page, at, confidence(score, query), self._agreed(query, page, at)))
+                hits.append(Hit(page, shown, confidence(score, query), self._agreed(query, page, shown[0][0])))
             else:
-                hits.append(Hit(page, at, score, strategy))
+                hits.append(Hit(page, shown, score, strategy))
         return hits
+
+    def order(self, query: Query, page: int, passages: Floats) -> list[tuple[int, float]]:
+        """The passages of a page, best first, each with its score (the best one's: 1).
+
+        `passages` are their scores from a strategy. Added is what they hold of the query's words that are rare in this
+        page: what all of it is about tells its passages apart no better than a stop word.
+        """
+        body, first, end = self.fields["body"], int(self.start[page]), int(self.start[page + 1])
+        scores = passages[first:end].copy()
+        n = end - first
+        for term, weight in query.terms if n > 1 else ():
+            a, b = body.indptr[term], body.indptr[term + 1]
+            low, high = a + np.searchsorted(body.docs[a:b], (first, end))
+            df = int(high - low)
+            rare = math.log1p((n - df + 0.5) / (df + 0.5)) / math.log1p((n + 0.5) / 0.5)
+            values = body.values[low:high].astype(np.float32)
+            scores[body.docs[low:high].astype(np.int64) - first] += (
+                self.weights.rare_here * weight * rare * values / query.mass
+            )
+        best = np.argsort(-scores, kind="stable")
+        top = max(float(scores[best[0]]), 1e-9)
+        return [(first + int(n), float(scores[n]) / top) for n in best]
 
     # --- the strategies -------------------------------------------------------------------------------------
     # Each returns (score of each page, score of each passage).

@@ -1,39 +1,85 @@
-"""A passage and a query → the part of it that answers: whole blocks around the best one, never half a fence or row."""
+"""A page's best passages and a query → the blocks that answer, in the page's order; never half a fence or row."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
-from pgdocs.pages import Block, join_blocks, split_anchors, split_blocks, unlink
+from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, split_anchors, split_blocks, unlink
 from pgdocs.search.tokens import stem, tokens
 
 _WORD = re.compile(r"[^\W_]+")
 
-SNIPPET = 800
-"""Characters of a snippet, about: five of them, with their headings and addresses, are some 1,300 tokens."""
+RANK = 0.3
+"""What a passage's own score counts beside the words of a block: headings and phrases speak for all of a passage."""
 
-CODE = 1600
-"""Characters that a snippet may reach with the code that its last sentence leads to."""
+LEAD = 200
+"""Characters of a sentence that leads to code, at most: with it the code is understood."""
 
 
-def snippet(text: str, matcher: Matcher, limit: int = SNIPPET) -> str:
-    """The blocks of `text` around those that match best, up to about `limit` characters.
+class Passage(NamedTuple):
+    """A passage of one page: its place in the page, heading trail below the title, text, score (the best one's: 1)."""
 
-    A block longer than that is cut: a table between its rows (with its header), running text between sentences, a
-    fence or an item not at all.
+    place: int
+    section: str
+    text: str
+    score: float
+
+
+class _Piece(NamedTuple):
+    passage: Passage
+    at: int
+    block: Block
+    value: float
+
+
+def snippet(passages: Sequence[Passage], matcher: Matcher, limit: int) -> str:
+    """The blocks of `passages` (the best first) that match best, up to about `limit` characters, at least one.
+
+    A block that is long is cut: a table between its rows (with its header), running text between sentences, a fence or
+    an item not at all. Where something is left out stands `…`; blocks of another section stand under its heading.
     """
-    blocks = [Block(b.kind, _shortened(b, matcher, limit)) for b in split_blocks(plain(text))]
-    if not blocks:
-        return ""
-    a, b = window([matcher.value(block.text) for block in blocks], [len(block.text) + 2 for block in blocks], limit)
-    if a and blocks[a].kind == "fence" and blocks[a - 1].kind == "text" and len(blocks[a - 1].text) < limit / 4:
-        a -= 1  # the sentence that leads to the code
-    found = join_blocks(blocks[a:b])
-    if found.endswith(":") and b < len(blocks) and len(found) + len(blocks[b].text) <= CODE:
-        found = join_blocks(blocks[a : b + 1])
+    pieces = [piece for passage in passages for piece in _pieces(passage, matcher, limit)]
+    chosen: set[tuple[int, int]] = set()
+    size = 0
+    for piece in sorted(pieces, key=lambda piece: -piece.value):
+        if not chosen or size + len(piece.block.text) <= limit:
+            chosen.add((piece.passage.place, piece.at))
+            size += len(piece.block.text)
+    for before, after in pairwise(pieces):  # a sentence that leads to code, and the code
+        keys = [(piece.passage.place, piece.at) for piece in (before, after)]
+        leads = after.block.kind == "fence" and keys[0][0] == keys[1][0] and before.block.text.endswith(":")
+        if leads and keys[1] in chosen and len(before.block.text) <= LEAD:
+            chosen.add(keys[0])
+        elif leads and keys[0] in chosen and size + len(after.block.text) <= 1.5 * limit:
+            chosen.add(keys[1])
+            size += len(after.block.text)
+    kept = [piece for piece in pieces if (piece.passage.place, piece.at) in chosen]
+    return _joined(sorted(kept, key=lambda p: (p.passage.place, p.at)), passages[0].section if passages else "")
+
+
+def _pieces(passage: Passage, matcher: Matcher, limit: int) -> list[_Piece]:
+    found = []
+    for at, block in enumerate(split_blocks(plain(passage.text))):
+        text = _shortened(block, matcher, limit // 2)
+        found.append(_Piece(passage, at, Block(block.kind, text), matcher.value(text) + RANK * passage.score))
     return found
+
+
+def _joined(pieces: Iterable[_Piece], section: str) -> str:
+    blocks: list[Block] = []
+    last: _Piece | None = None
+    for piece in pieces:
+        here = piece.passage.section
+        if last and (last.passage.place, last.at + 1) != (piece.passage.place, piece.at):
+            blocks.append(Block("text", "…"))
+        if here != (last.passage.section if last else section):
+            blocks.append(Block("text", f"**{here.rsplit(PATH_SEPARATOR, 1)[-1]}**" if here else ""))
+        blocks.append(piece.block)
+        last = piece
+    return join_blocks(block for block in blocks if block.text)
 
 
 def plain(text: str) -> str:
@@ -46,11 +92,12 @@ class Matcher:
 
     def __init__(self, query: str, weight: Callable[[str], float]) -> None:
         weights = {token: weight(token) for token in tokens(query)}
-        self._words = {token: value for token, value in weights.items() if token.isalnum()}
-        self._names = {token: value for token, value in weights.items() if not token.isalnum()}
+        all_of_it = sum(weights.values()) or 1.0
+        self._words = {token: value / all_of_it for token, value in weights.items() if token.isalnum()}
+        self._names = {token: value / all_of_it for token, value in weights.items() if not token.isalnum()}
 
     def value(self, text: str) -> float:
-        """The sum of the weights of the query's words in `text`, each once."""
+        """The share of the query's weight that `text` holds, 0..1."""
         text = text.lower()
         stems = {stem(word) for word in set(_WORD.findall(text))}
         found = sum(self._words[word] for word in stems & self._words.keys())
@@ -58,9 +105,9 @@ class Matcher:
 
 
 def window(values: Sequence[float], sizes: Sequence[int], limit: int) -> tuple[int, int]:
-    """The run a:b of blocks with the greatest value whose sizes fit into `limit`, grown while there is room.
+    """The run a:b with the greatest value whose sizes fit into `limit`, grown while there is room.
 
-    Of equal ones the shorter, then the earlier. At least one block.
+    Of equal ones the shorter, then the earlier. At least one.
     """
     value, size = [0.0, *accumulate(values)], [0, *accumulate(sizes)]
     runs = [(a, b) for a in range(len(values)) for b in range(a + 1, len(values) + 1) if size[b] - size[a] <= limit]
@@ -86,4 +133,5 @@ def _shortened(block: Block, matcher: Matcher, limit: int) -> str:
         return block.text
     room = limit - sum(map(len, head))
     a, b = window([matcher.value(row) for row in rows], [len(row) + 1 for row in rows], room)
-    return join.join([*head, *rows[a:b]])
+    cut_before, cut_after = ("… " * (a > 0), " …" * (b < len(rows))) if not head else ("", "")
+    return cut_before + join.join([*head, *rows[a:b]]) + cut_after
