@@ -319,6 +319,7 @@ def test_a_page_that_is_missing_is_the_only_one_fetched(
 def test_a_limit_bounds_what_is_asked_for(mirror: Mirror, tmp_path: Path, clean: dict[str, bytes]) -> None:
     """With --limit a manual comes in portions, and the last one completes it."""
     assert [crawl(mirror, tmp_path, "pg", limit=4)["pg"].pages for _ in range(2)] == [3, 6]  # one moved away each time
+    assert not json.loads((tmp_path / ".manifest.json").read_text(encoding="utf-8"))["pg"]["complete"]
     crawl(mirror, tmp_path)
     assert pages(tmp_path) == clean
 
@@ -471,6 +472,7 @@ def test_the_manifest_says_what_is_there(mirror: Mirror, tmp_path: Path) -> None
         "version": "18.6",
         "label": "PostgreSQL 18",
         "pages": 9,
+        "complete": True,
         "failures": [],
         "from": mirror.origin("pg"),
     }

@@ -174,6 +174,27 @@ def test_a_deleted_page_is_fetched_alone(tmp_path: Path, mirror: Mirror) -> None
 
 
 @posix
+def test_an_interrupted_run_is_not_taken_for_whole(tmp_path: Path, mirror: Mirror) -> None:
+    """After Ctrl-C in the middle the next run goes on, and asks for no page that is there."""
+    docs, spare, origins = tmp_path / "docs", tmp_path / "spare", {"pg": mirror.origin("pg")}
+    mirror.faults["leaf-3.html"] = ["hold"]
+
+    def interrupt() -> None:
+        mirror.held.wait(30)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        get_manuals([PG], docs, spare, origins)
+    mirror.release.set()
+    here = {f"/docs/18/{file.stem.partition('__')[2]}.html" for file in docs.glob("*.md")}
+    mirror.forget()
+    assert get_manuals([PG], docs, spare, origins) == []
+    assert len(list(docs.glob("*.md"))) == 9
+    assert not here & mirror.transfers().keys()
+
+
+@posix
 def test_a_copy_that_was_named_is_not_replaced(tmp_path: Path, copy: Path) -> None:
     """`--from` a folder without the manual is a mistake to be told, not a reason to take another edition."""
     [(source, reasons)] = get_manuals([PG], tmp_path / "docs", tmp_path / "spare", {"pg": str(tmp_path / "bin")})

@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         dest="origins",
         action="append",
         default=[],
-        type=_origin,
+        type=origin_option,
         metavar="NAME=URL|FOLDER|ARCHIVE",
         help="have a manual from a mirror, a folder of its HTML, or an archive (.tar.*, .zip)",
     )
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _origin(text: str) -> tuple[str, str]:
+def origin_option(text: str) -> tuple[str, str]:
     name, equals, origin = text.partition("=")
     if not equals or not origin:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=URL, NAME=FOLDER or NAME=ARCHIVE")

@@ -288,7 +288,7 @@ def questions(root: Tag) -> None:
     """A question is a heading of its own, its answer the text below it."""
     for qanda in root.find_all("div", class_="qandaset"):
         for row in qanda.find_all("tr", class_="question"):
-            heading = new_tag("h3", code_text(row))
+            heading = new_tag("h3", " ".join(filter(None, map(code_text, row.find_all("td")))))
             heading["class"] = "question"
             _mark(heading, [_real_id(row)])
             row.replace_with(heading)

@@ -144,7 +144,7 @@ class _Crawl:
 
     async def run(self) -> SourceReport:
         """Crawl, and leave behind what the next crawl and the readers need to know, whatever happens."""
-        started, error = time.monotonic(), ""
+        started, error = time.monotonic(), "It was interrupted: run it again."
         try:
             if is_url(self._origin):
                 self._site = Site(self._client, self._source, self._origin, self._options.delay)
@@ -153,6 +153,7 @@ class _Crawl:
             await self._settle()
             await self._walk()
             self._sweep()
+            error = ""
         except ScrapeError as problem:
             error = str(problem)
         except BrokenExecutor:
@@ -310,11 +311,15 @@ class _Crawl:
 
     def _sweep(self) -> None:
         """Remove the pages that the manual has no more, if nothing failed and all were asked for."""
-        limited = self._options.limit is not None and self._asked >= self._options.limit
-        if self._options.refresh and not self._failures and not limited:
+        if self._options.refresh and not self._failures and not self._is_limited:
             for slug in self._shelf.slugs - self._kept:
                 self._shelf.remove(slug)
                 self._removed += 1
+
+    @property
+    def _is_limited(self) -> bool:
+        """Whether as many pages were asked for as `--limit` allows."""
+        return self._options.limit is not None and self._asked >= self._options.limit
 
     # --- what is left behind ------------------------------------------------------------------------------------
 
@@ -338,6 +343,7 @@ class _Crawl:
                 "version": self._version,
                 "label": self._source.label,
                 "pages": len(self._shelf),
+                "complete": not (error or self._failures or self._is_limited),
                 "failures": [*self._failures, *([(self._origin, error)] if error else [])],
                 "fetched": now if self._asked else before.get("fetched", now),
                 "from": self._origin,

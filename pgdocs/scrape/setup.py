@@ -17,7 +17,7 @@ from urllib.parse import urljoin
 import httpx
 
 from pgdocs.errors import ScrapeError
-from pgdocs.scrape.cli import Progress, _origin
+from pgdocs.scrape.cli import Progress, origin_option
 from pgdocs.scrape.crawl import is_url, scrape
 from pgdocs.scrape.fetch import new_client
 from pgdocs.scrape.local import PACKAGED, download_package, installed
@@ -39,7 +39,7 @@ ALL, NOTHING, SOME, INTERRUPTED = 0, 1, 3, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch into docs/ of this checkout what is missing there."""
     parser = argparse.ArgumentParser(prog="setup.sh", usage="./setup.sh [--from NAME=URL|FOLDER|ARCHIVE]…")
-    parser.add_argument("--from", dest="origins", action="append", default=[], type=_origin)
+    parser.add_argument("--from", dest="origins", action="append", default=[], type=origin_option)
     origins: dict[str, str] = dict(parser.parse_args(arguments).origins)
     sources = list(SOURCES.values())
     try:
@@ -108,7 +108,7 @@ def _is_here(source: Source, docs: Path, spare: Path, origin: str | None) -> boo
 def _is_complete(source: Source, docs: Path) -> bool:
     entry = read_json(docs / MANIFEST).get(source.name, {})
     pages = int(entry.get("pages", 0))
-    return pages > 0 and not entry.get("failures") and pages <= len(Shelf(docs, source.name))
+    return bool(entry.get("complete")) and 0 < pages <= len(Shelf(docs, source.name))
 
 
 def _scrape(sources: Sequence[Source], docs: Path, origins: Mapping[str, str]) -> dict[str, str]:
