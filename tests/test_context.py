@@ -40,6 +40,14 @@ echo http://trough.example/done
 The lid closes by itself."""
 
 
+PERCHES = """Perches are warm when `perch_heater` allows it, so set that first; on cold perches squabs freeze.
+
+""" + "\n\n".join(
+    f"## {name} (integer) {{#{name.upper()}}}\n\nThis parameter takes {n} watts and the winter default is {n}{n}."
+    for n, name in enumerate(("perch_light", "perch_fan", "perch_heater", "perch_bell", "perch_lock", "perch_scale"), 1)
+)
+
+
 def build(folder: Path, *pages: Page) -> DocumentSearchIndex:
     """An index over these pages."""
     docs = folder / "docs"
@@ -72,6 +80,7 @@ def loft(tmp_path_factory: pytest.TempPathFactory) -> DocumentSearchIndex:
         tmp_path_factory.mktemp("loft"),
         page("grain", "Grain Rations by Breed", LOFT),
         page("trough", "Filling a Trough", FEED),
+        page("perches", "Warm Perches", PERCHES),
         page("rings", "Putting on Rings", same),
         page("rings", "Putting on Rings", same, "Coop 2"),
         *other,
@@ -117,6 +126,13 @@ def test_why_wants_the_reason(loft: DocumentSearchIndex) -> None:
     """With room for one thing only, a why-question gets the sentence that gives the reason."""
     text = assemble(loft, "why is filling a trough done before dawn", token_budget=200)
     assert "because pigeons that wake hungry" in text
+
+
+def test_a_name_in_the_answer_brings_its_definition(loft: DocumentSearchIndex) -> None:
+    """Without it "set perch_heater" would send an agent on a second look-up; its siblings stay out."""
+    found = context(loft, "why do warm perches freeze squabs")
+    assert "https://loft.example/perches.html#PERCH_HEATER" in citations(found.text)
+    assert "https://loft.example/perches.html#PERCH_LIGHT" not in citations(found.text)
 
 
 def test_no_url_but_citations(loft: DocumentSearchIndex) -> None:

@@ -47,7 +47,7 @@ NO_ANSWER_TOKENS = 120
 MIN_BUDGET, MAX_BUDGET = 200, 2000
 """Below, no passage fits beside its citation; above, reading the page itself is the better answer."""
 
-CITATION = 45
+CITATION = 85
 """Tokens of a passage's path, URL and note of what was left out, about: what it costs to open one more."""
 
 MAX_PAGES = 4
@@ -55,9 +55,9 @@ MAX_PAGES = 4
 PASSAGES = 24
 """Passages that are looked at, the best of each page that is shown."""
 
-SECOND = 0.97
-"""Another page is shown where its score is at least this part of the best one's. Of two pages that are so near, either
-may be the answer; below, the second was wrong more often than the first (eval/context.py, restraint)."""
+SECOND, ALSO = 0.95, 0.8
+"""Another page is shown where its score is at least SECOND of the best one's and its best part worth at least ALSO of
+the best part of all: either may be the answer. Below, another page was wrong more often than the first (restraint)."""
 
 PRIOR = 0.4
 """What a passage's own rank counts beside the words of a part: headings and phrases speak for all of a passage."""
@@ -77,10 +77,13 @@ SIZE_POWER = 0.45
 SHARED = 0.3
 """How much of its passage's best part a part shares: the answer often stands beside the words of the question."""
 
+FOLLOWED = 0.3
+"""What the best part's value adds to the definition, on the same page, of a name in it: "see log_min_duration"."""
+
 SMALL = 40
 """Tokens below which a part is not cheaper: a line of three words is no better than a sentence."""
 
-PRICE = 0.9
+PRICE = 0.8
 """Least value of a part beside the best one's when the whole budget is used up; half of it when half is."""
 
 SAME = 0.75
@@ -117,6 +120,9 @@ ASKS = tuple(
     )
 )
 """What a task asks for → what a text that answers it has: a limit, a default, a permission, a unit, a reason."""
+
+_NAME = re.compile(r"\b[a-z][\w.]*[_.]\w+\b")
+"""A setting, a function, a column: names that headings of definitions begin with."""
 
 _HOW_TO = re.compile(r"(?i)\b(?:how (?:do|to|can|should|would)|syntax|statements?|commands?|examples?|quer(?:y|ies))\b")
 _QUESTION = re.compile(
@@ -175,8 +181,8 @@ def context(index: DocumentSearchIndex, task: str, token_budget: int = 800, sour
     found = _retrieve(index, task, source)
     if not found.confident:
         return _no_answer([near.page for near in found.pages[:2]])
-    shown = [page for page in found.pages if page.score >= SECOND * found.pages[0].score]
-    kept = _fill(shown, _valued(task, shown, found.weight), budget - count_tokens(note))
+    shown, parts = _chosen(task, found)
+    kept = _fill(shown, parts, budget - count_tokens(note))
     while True:
         passages = _passages(shown, kept)
         text = note + "\n\n".join(map(_rendered, passages))
@@ -230,6 +236,15 @@ def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = M
 # --- values -------------------------------------------------------------------------------------------------
 
 
+def _chosen(task: str, found: _Retrieved) -> tuple[list[_Found], list[Part]]:
+    """The pages that may be the answer, and their valued parts."""
+    near = [page for page in found.pages if page.score >= SECOND * found.pages[0].score]
+    parts = _valued(task, near, found.weight)
+    best = [max((part.value for part in parts if part.page == number), default=0.0) for number in range(len(near))]
+    shown = [page for page, value in zip(near, best, strict=True) if value >= ALSO * max(best)]
+    return shown, parts if len(shown) == len(near) else _valued(task, shown, found.weight)
+
+
 def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) -> list[Part]:
     """The parts of the best passages, in reading order, each with its value for the task (0 for a caption or head)."""
     wanted = frozenset(tokens(task))
@@ -263,7 +278,19 @@ def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) 
     for part in parts:
         if part.value:
             part.value += SHARED * (highest[part.page, part.passage] - part.value)
+    _follow(shown, parts)
     return parts
+
+
+def _follow(shown: Sequence[_Found], parts: Sequence[Part]) -> None:
+    """Raise the value of the definitions that the best part leads to: of the first part below each heading it names."""
+    best = max(parts, key=lambda part: part.value, default=None)
+    names = set(_NAME.findall(best.block.text)) if best else set()
+    for part, before in zip(parts, (None, *parts), strict=False):
+        if best and part.value and part.page == best.page and (not before or before.passage != part.passage):
+            heading = shown[part.page].passages[part.passage].section.rpartition(PATH_SEPARATOR)[2]
+            if part.passage != best.passage and heading.strip("`").partition(" ")[0] in names:
+                part.value += FOLLOWED * best.value
 
 
 @lru_cache(maxsize=4096)
@@ -276,10 +303,12 @@ def _caption(part: Part) -> str:
 
 
 def _said(wanted: frozenset[str], text: str) -> frozenset[str]:
-    """The wanted words that a text holds. Most parts hold none, which is told without taking them to pieces: a stem
-    begins like its word but for the last letter."""
+    """The wanted words that a text holds. Many a part holds none, which is told without taking it to pieces: a stem
+    begins like its word, but maybe for the last letter."""
     lower = text.lower()
-    return wanted & _words(text) if any(word[:-1] in lower for word in wanted) else frozenset()
+    if any((word[:-1] if len(word) > 4 or word.endswith("i") else word) in lower for word in wanted):
+        return wanted & _words(text)
+    return frozenset()
 
 
 def _rarity(holding: int, parts: int) -> float:
