@@ -152,9 +152,12 @@ class DocumentSearchIndex:
     def build_index(self, force: bool = False) -> None:
         """Load the index from its cache where that is fresh, else build and write it. Raises NoPages, BuildError."""
         with self._building:
-            data = None if force else self._load()
-            self._state = _State(data or self._build())
-            self._checked, self._stale = time.monotonic(), ""
+            self._open(force)
+
+    def _open(self, force: bool = False) -> _State:
+        self._state = (None if force else self._load()) or _State(self._build())
+        self._checked, self._stale = time.monotonic(), ""
+        return self._state
 
     def refresh(self) -> bool:
         """Whether the folder has changed since the index was built; a rebuild is then under way in a child process.
@@ -196,16 +199,16 @@ class DocumentSearchIndex:
             self._checked = time.monotonic()
             self._building.release()
 
-    def _load(self) -> dict[str, Any] | None:
+    def _load(self) -> _State | None:
+        """The index from the first cache file that is of these pages and of this code."""
         for file in self._cache_files:
             data = cache.read(file)
-            if data is None:
-                continue
             try:
-                files = cache.fingerprint(self.docs_dir, data["files"])
-                if data["code"] == cache.code_version() and cache.same_content(files, data["files"]):
-                    return {**data, "files": files}
-            except (KeyError, TypeError, AttributeError) as error:
+                if data and data["code"] == cache.code_version():
+                    files = cache.fingerprint(self.docs_dir, data["files"])
+                    if cache.same_content(files, data["files"]):
+                        return _State({**data, "files": files})
+            except Exception as error:  # plain data, but not of an index
                 log.warning("Ignoring the index cache %s: %r.", file, error)
         return None
 
@@ -236,8 +239,8 @@ class DocumentSearchIndex:
     @property
     def _ready(self) -> _State:
         if self._state is None:
-            self.build_index()
-        assert self._state is not None
+            with self._building:
+                return self._state or self._open()
         return self._state
 
     # --- search ---------------------------------------------------------------------------------------------

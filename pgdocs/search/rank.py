@@ -78,6 +78,9 @@ Fitted, with the two below, to which of the development questions and of ours th
 DOUBT, COUNTERPART = 4.5, 1.2
 """Taken from it where the query names another product; given back where it asks for that product's counterpart."""
 
+LATE = 3
+"""Results that no page of release notes or of links is among, unless the query asks for changes or lists."""
+
 SHOWN = 3
 """Passages of a page that its snippet is made of."""
 
@@ -179,9 +182,12 @@ class Ranker:
         pages, passages = ranker(query)
         if allowed is not None:
             pages = np.where(allowed, pages, -np.inf)
-        hits = []
-        for page in _best(pages, limit):
-            score = float(pages[page])
+        best = _best(pages, limit + LATE)
+        if strategy == "hybrid":
+            best = self._late(best, query)
+        hits, score = list[Hit](), math.inf
+        for page in best[:limit]:
+            score = min(score, float(pages[page]))
             if score == -math.inf or (strategy != "hybrid" and score <= 0):
                 break
             shown = self.order(query, page, passages)[:SHOWN]
@@ -190,6 +196,12 @@ class Ranker:
             else:
                 hits.append(Hit(page, shown, score, strategy))
         return hits
+
+    def _late(self, best: list[int], query: Query) -> list[int]:
+        """Release notes and lists of links not before the place LATE, unless the query asks for them."""
+        late = self.release * (not query.scope.news) + self.contents * (not query.scope.lists)
+        first = [page for page in best if not late[page]][:LATE]
+        return first + [page for page in best if page not in first]
 
     def order(self, query: Query, page: int, passages: Floats) -> list[tuple[int, float]]:
         """The passages of a page, best first, each with its score (the best one's: 1).

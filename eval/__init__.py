@@ -1,0 +1,1 @@
+"""What the project measures itself by; not part of the package."""

@@ -1,0 +1,67 @@
+"""The phrase files: text that anyone may edit, so that a slip in them is found here."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from eval.cases import HERE
+from pgdocs.pages import doc_name_of_file
+from pgdocs.search.build import ELSEWHERE, read_phrases
+from pgdocs.search.cache import PHRASES_DIR
+
+DOCS = Path(__file__).parent.parent / "docs"
+FILES = sorted(file for file in PHRASES_DIR.glob("*.tsv") if file.name != ELSEWHERE)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_line_is_slug_anchor_phrase(file: Path) -> None:
+    """Three fields, a slug and a phrase in it, no blanks at the ends, no control characters, sorted or not."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        where = f"{file.name}:{number}"
+        fields = line.split("\t")
+        assert len(fields) == 3, where
+        slug, anchor, phrase = fields
+        assert re.fullmatch(r"[\w.-]+", slug), where
+        assert re.fullmatch(r"[\w.:-]*", anchor), where
+        assert phrase, where
+        assert phrase == phrase.strip(), where
+        assert phrase.isprintable(), where
+
+
+def test_no_page_has_a_phrase_twice() -> None:
+    """A double would count for two people."""
+    counted = Counter((source, slug, phrase.lower()) for source, slug, _, phrase in read_phrases(PHRASES_DIR))
+    assert [entry for entry, times in counted.items() if times > 1] == []
+
+
+def test_no_question_of_the_evaluation_is_a_phrase() -> None:
+    """The figures would mean nothing. A server's error text is what it is; a name or two words may meet by chance."""
+    rows = [json.loads(line) for line in (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    asked = {row["question"].lower() for row in rows if row["kind"] != "error"}
+    long = {phrase.lower() for *_, phrase in read_phrases(PHRASES_DIR) if len(phrase.split()) > 4}
+    assert sorted(asked & long) == []
+
+
+def test_other_products_are_named_once() -> None:
+    """Each line is a name and what it is."""
+    lines = (PHRASES_DIR / ELSEWHERE).read_text(encoding="utf-8").splitlines()
+    assert all(len(line.split("\t")) == 2 for line in lines)
+    names = [line.split("\t")[0] for line in lines]
+    assert len(names) == len(set(names))
+    for name in names:
+        re.compile(name if "\\" in name else re.escape(name))
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="the manuals are not here")
+def test_phrases_are_for_pages_that_are_there() -> None:
+    """In the manuals that the files were written for, hardly a slug is unknown."""
+    pages = {doc_name_of_file(file.relative_to(DOCS)) for file in DOCS.rglob("*.md")}
+    sources = {page.split("__")[0] for page in pages}
+    entries = [(source, slug) for source, slug, *_ in read_phrases(PHRASES_DIR) if source in sources]
+    missing = [entry for entry in entries if "__".join(entry) not in pages]
+    assert len(missing) <= 0.01 * len(entries)
