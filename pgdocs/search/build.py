@@ -5,6 +5,7 @@
 writes the data to stdout (`cache.dumps`), for the process that started it, and ends when that one does.
 """
 
+# ruff: noqa: E402 (the imports below stand where they do on purpose)
 from __future__ import annotations
 
 import os
@@ -15,6 +16,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that holds our stdin lets go of it, however that one ended."""
+    while os.read(0, 1024):  # not by sys.stdin: a buffered reader in a thread is fatal to a process that ends by itself
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":  # before the imports that take a second
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags
@@ -240,10 +252,9 @@ def _small(numbers: Any, limit: int) -> Any:
 
 
 def _main() -> None:
-    """Build for the process that holds our stdin; end when it lets go of it."""
+    """Build for the process that started us."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not end up in the data
-    threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(1)), daemon=True).start()
     try:
         blob = cache.dumps(build(Path(sys.argv[1])))
     except NoPages as error:

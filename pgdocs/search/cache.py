@@ -98,7 +98,10 @@ def cache_files(docs_dir: Path) -> list[Path]:
     """Where the cache of a docs folder may lie, best first: beside it, else in the user's cache folder."""
     docs_dir = docs_dir.resolve()
     own = hashlib.blake2b(str(docs_dir).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
-    return [docs_dir.with_name(docs_dir.name + ".cache.pkl"), _user_cache_dir() / "pgdocs" / f"{own}.cache.pkl"]
+    files = [docs_dir.with_name(docs_dir.name + ".cache.pkl")]
+    with contextlib.suppress(RuntimeError):  # a user whom the system doesn't know has no home, and no second place
+        files.append(_user_cache_dir() / "pgdocs" / f"{own}.cache.pkl")
+    return files
 
 
 def _user_cache_dir() -> Path:
