@@ -46,7 +46,7 @@ from pydantic import Field, ValidationError
 from pgdocs.errors import PageNotFound, PgdocsError, UnknownSource
 from pgdocs.serve import text
 from pgdocs.serve.library import Library, cure, docs_folder, holdings
-from pgdocs.serve.wire import end_with_reader, take_stdin
+from pgdocs.serve.wire import end_with_client, take_stdin
 
 gc.freeze()
 gc.enable()
@@ -364,7 +364,7 @@ def serve_stdio(library: Library) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the SDK's reader would sit in a read until stdin is closed
     code = 0
     try:
-        end_with_reader()
+        end_with_client()
         take_stdin()
         make_server(library).run()
     except BaseException as error:  # the process must end, whatever it was

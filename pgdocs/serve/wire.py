@@ -8,6 +8,10 @@ import re
 import select
 import sys
 import threading
+import time
+
+GRACE = 0.8
+"""A client may be gone within a second; what it sent before is answered in less, unless there are hundreds of calls."""
 
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair: one character, fine
@@ -44,16 +48,21 @@ class _MendedReader(io.BufferedReader):
         return mend(self.readline())
 
 
-def end_with_reader() -> None:
-    """End the process when nobody reads stdout any more: the SDK only sees that when it next writes, and then waits for
-    stdin. Where the system can't tell (Windows), the end of stdin ends the process."""
+def end_with_client() -> None:
+    """End the process when nobody reads stdout any more (the SDK only sees that when it next writes, and then waits for
+    stdin), and GRACE seconds after stdin was closed, however much of it is still to be read and answered. Where the
+    system can't tell (Windows), the end of stdin ends the process."""
     if not hasattr(select, "poll"):
         return
     poll = select.poll()
-    poll.register(os.dup(1), 0)  # errors and hang-ups are always reported
+    stdin, stdout = os.dup(0), os.dup(1)
+    for wire in (stdin, stdout):
+        poll.register(wire, 0)  # errors and hang-ups are always reported
 
     def watch() -> None:
-        poll.poll()
+        while stdout not in dict(poll.poll()):
+            poll.unregister(stdin)
+            threading.Thread(target=lambda: (time.sleep(GRACE), os._exit(0)), daemon=True).start()
         os._exit(0)
 
-    threading.Thread(target=watch, name="pgdocs stdout", daemon=True).start()
+    threading.Thread(target=watch, name="pgdocs client", daemon=True).start()
