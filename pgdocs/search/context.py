@@ -50,6 +50,9 @@ MIN_BUDGET, MAX_BUDGET = 200, 2000
 CITATION = 85
 """Tokens of a passage's path, URL and note of what was left out, about: what it costs to open one more."""
 
+STEP = 100
+"""Characters of a heading in a passage's path: those of psql's commands hold their whole syntax."""
+
 MAX_PAGES = 4
 
 PASSAGES = 24
@@ -61,6 +64,10 @@ the best part of all: either may be the answer. Below, another page was wrong mo
 
 PRIOR = 0.4
 """What a passage's own rank counts beside the words of a part: headings and phrases speak for all of a passage."""
+
+OPENING = 0.02
+"""What the first part gains for being the first, the next ones less: all there is to go by where a page was found by a
+phrase alone and holds no word of the task."""
 
 IN_HEADING = 0.6
 """A word of the task that stands only above a part, in its headings."""
@@ -184,10 +191,11 @@ def context(index: DocumentSearchIndex, task: str, token_budget: int = 800, sour
     shown, parts = _chosen(task, found)
     kept = _fill(shown, parts, budget - count_tokens(note))
     while True:
-        passages = _passages(shown, kept)
-        text = note + "\n\n".join(map(_rendered, passages))
-        if count_tokens(text) <= budget or not kept:
-            return Context(text, count_tokens(text), tuple(passages))
+        brief = (False, True) if sum(part.kind not in FRAME for part in kept) == 1 else (False,)
+        for passages in (_passages(shown, kept, briefly) for briefly in brief):
+            text = note + "\n\n".join(map(_rendered, passages))
+            if count_tokens(text) <= budget or not kept:
+                return Context(text, count_tokens(text), tuple(passages))
         kept = _without(min(kept, key=lambda part: (part.kind in FRAME, part.value)), kept)
 
 
@@ -252,22 +260,19 @@ def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) 
     for page, found in enumerate(shown):
         best = sorted(range(len(found.passages)), key=lambda n: (-found.passages[n].score, n))[: PASSAGES // len(shown)]
         parts += cut(page, found.passages, sorted(best))
-    headings = {
-        (p.page, p.passage): _words(f"{shown[p.page].passages[p.passage].section} {_caption(p)}") for p in parts
-    }
     said = [_said(wanted, part.block.text) for part in parts]
-    above = [(wanted & headings[part.page, part.passage]) - own for part, own in zip(parts, said, strict=True)]
+    above = [(wanted & _words(_headings(shown, part))) - own for part, own in zip(parts, said, strict=True)]
     holding = Counter(word for own, over in zip(said, above, strict=True) for word in (*own, *over))
     worth = {word: weight(word) * _rarity(holding[word], len(parts)) for word in wanted}
     everything = sum(worth.values()) or 1.0
     top = max((hit.score for found in shown for hit in found.passages), default=0.0) or 1.0
     asked = [answer for ask, answer in ASKS if ask.search(task)]
     code = bool(_HOW_TO.search(task)) or not _QUESTION.search(task)
-    for part, own, over in zip(parts, said, above, strict=True):
+    for number, (part, own, over) in enumerate(zip(parts, said, above, strict=True), 1):
         if part.kind in FRAME:
             continue
         value = (sum(worth[word] for word in own) + IN_HEADING * sum(worth[word] for word in over)) / everything
-        value += PRIOR * max(shown[part.page].passages[part.passage].score, 0.0) / top
+        value += PRIOR * max(shown[part.page].passages[part.passage].score, 0.0) / top + OPENING / number
         value *= 1 + ASKED * sum(bool(answer.search(part.block.text)) for answer in asked)
         if part.kind == "fence" and not code:
             value *= 1 - UNASKED_CODE
@@ -298,8 +303,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(tokens(strip_markdown(text)))
 
 
-def _caption(part: Part) -> str:
-    return next((needed.block.text for needed in part.chain if needed.kind == "caption"), "")
+def _headings(shown: Sequence[_Found], part: Part) -> str:
+    """What stands above a part: the headings of its passage, and those and the caption within it."""
+    framed = (above.block.text for above in part.chain if above is not part and above.kind in FRAME)
+    return " ".join((shown[part.page].passages[part.passage].section, *framed))
 
 
 def _said(wanted: frozenset[str], text: str) -> frozenset[str]:
@@ -340,7 +347,7 @@ def _fill(shown: Sequence[_Found], parts: Sequence[Part], budget: int) -> list[P
         if (part.page, hit.anchor) not in cited:
             cost += CITATION
         price = PRICE * ranked[0].value * (used + cost) / budget
-        if not new or used + cost > budget or (number >= len(shown) and part.value < price):
+        if not new or used + cost > budget or (kept and number >= len(shown) and part.value < price):
             continue
         triples = _triples(part.block.text)
         if any(len(triples & other) >= SAME * len(triples | other) for other in said):
@@ -362,17 +369,18 @@ def _without(dropped: Part, kept: Sequence[Part]) -> list[Part]:
 # --- rendering ----------------------------------------------------------------------------------------------
 
 
-def _passages(shown: Sequence[_Found], kept: Sequence[Part]) -> list[Passage]:
+def _passages(shown: Sequence[_Found], kept: Sequence[Part], brief: bool) -> list[Passage]:
     """The kept parts, gathered by what they are cited with. Nothing fitted: the best page without a text."""
     groups: dict[tuple[int, str], list[Part]] = {}
     for part in kept:
         groups.setdefault((part.page, shown[part.page].passages[part.passage].anchor), []).append(part)
     if not groups:
-        return [_passage(shown[0], "", [])]
-    return [_passage(shown[page], anchor, group) for (page, anchor), group in groups.items()]
+        return [_passage(shown[0], "", [], brief)]
+    return [_passage(shown[page], anchor, group, brief) for (page, anchor), group in groups.items()]
 
 
-def _passage(found: _Found, anchor: str, parts: Sequence[Part]) -> Passage:
+def _passage(found: _Found, anchor: str, parts: Sequence[Part], brief: bool) -> Passage:
+    """A passage, with a line that says what was left out of its sections: `brief`, without telling what and where."""
     page = found.page
     sections = list(dict.fromkeys(found.passages[part.passage].section for part in parts))
     common = sections[0] if len(sections) == 1 else ""
@@ -384,10 +392,12 @@ def _passage(found: _Found, anchor: str, parts: Sequence[Part]) -> Passage:
         texts.append(f"**{title}**\n\n{text}" if title and not common else text)
     rest = left_out([h for h in found.passages if h.anchor == anchor and h.section in sections], parts)
     if rest or not parts:
-        section_argument = f', section="{anchor}"' if anchor and anchor != page.anchor else ""
-        texts.append(f'… {rest or "the page"}: get_doc("{page.doc_name.replace("__", "/", 1)}"{section_argument})')
+        where = f', section="{anchor}"' if anchor and anchor != page.anchor and not brief else ""
+        what = "more" if brief else rest or "the page"
+        texts.append(f'… {what}: get_doc("{page.doc_name.replace("__", "/", 1)}"{where})')
     path = (*page.path[:1], page.title, *common.split(PATH_SEPARATOR))
-    return Passage(page.doc_name, tuple(filter(None, path)), _url(page, anchor), "\n\n".join(texts))
+    steps = (step if len(step) <= STEP else f"{step[:STEP]}…" for step in path if step)
+    return Passage(page.doc_name, tuple(steps), _url(page, anchor), "\n\n".join(texts))
 
 
 def _url(page: PageInfo, anchor: str) -> str:

@@ -1,8 +1,8 @@
 """A passage → parts that are shown or left out as a whole, each with what it can't be understood without.
 
 A part is a paragraph, a list item, a fence, a row of a long table. `needs` leads from it to the parts that must be
-shown with it: the sentence that announces an example, the caption and the head of a table, the item that a paragraph
-goes on with.
+shown with it: the heading above it, the sentence that announces an example, the caption and the head of a table, the
+item that a paragraph goes on with.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pgdocs.search.budget import count_tokens
 WHOLE = 200
 """Tokens up to which a table, or an example with the sentence that leads to it, is one part: cut, it says less."""
 
-FRAME = ("caption", "head")
-"""Kinds of parts that say nothing alone."""
+FRAME = ("heading", "caption", "head")
+"""Kinds of parts that say nothing alone. Headings are shown in bold: a passage has its own, from its path."""
 
 _NOUNS = {
     "text": ("paragraph", "paragraphs"),
@@ -70,28 +70,29 @@ def cut(page: int, passages: Sequence[Hit], numbers: Iterable[int]) -> list[Part
     known: dict[tuple[str, str], Part] = {}
     for number in numbers:
         hit = passages[number]
+        heading: Part | None = None
         caption: Part | None = None
         item: Part | None = None
         before: Part | None = None
         for kind, block, cost in (*_opening(passages, hit), *pieces(hit.text)):
-            own = Part(page, number, kind, block, cost, _needed(kind, block, caption, item, before))
-            part = known.setdefault((hit.anchor, block.text), own) if kind in FRAME else own
+            needs = heading if kind in ("text", "quote", "caption") else caption or heading
+            if kind == "heading":
+                needs = caption = None
+            elif kind == "row" and before:
+                needs = before if before.kind == "head" else before.needs
+            elif kind == "text" and block.text.startswith("  "):
+                needs = item or heading
+            elif before and before.kind in ("text", "item") and before.block.text.endswith((":", "→", "→`")):
+                needs = before
+            own = Part(page, number, kind, block, cost, needs)
+            part = known.setdefault((hit.anchor, block.text), own) if kind in ("caption", "head") else own
             if part is own:
                 parts.append(part)
+            heading = part if kind == "heading" else heading
             caption = part if kind == "caption" else caption
             item = part if kind == "item" else item if kind in ("fence", "text") else None
             before = part
     return parts
-
-
-def _needed(kind: str, block: Block, caption: Part | None, item: Part | None, before: Part | None) -> Part | None:
-    if kind == "row" and before:
-        return before if before.kind == "head" else before.needs
-    if kind == "text" and block.text.startswith("  "):
-        return item
-    if before and before.kind in ("text", "item") and before.block.text.endswith((":", "→", "→`")):
-        return before
-    return None if kind == "text" else caption
 
 
 def _opening(passages: Sequence[Hit], hit: Hit) -> tuple[tuple[str, Block, int], ...]:
@@ -107,10 +108,12 @@ def pieces(text: str) -> tuple[tuple[str, Block, int], ...]:
     for block in split_blocks(plain(text)):
         lines = block.text.split("\n")
         before = found[-1][1] if found else Block("", "")
-        if block.kind == "table" and count_tokens(block.text) > WHOLE:
+        if block.kind == "heading":
+            found.append(("heading", Block("text", f"**{block.text.lstrip('#').strip()}**")))
+        elif block.kind == "table" and count_tokens(block.text) > WHOLE:
             found.append(("head", Block("table", "\n".join(lines[:2]))))
             found.extend(("row", Block("table", line)) for line in lines[2:])
-        elif block.kind == "text" and not found and _CAPTION.fullmatch(block.text):
+        elif block.kind == "text" and _CAPTION.fullmatch(block.text):
             found.append(("caption", block))
         elif block.kind == "fence" and _leads(before) and count_tokens(block.text) <= WHOLE:
             found[-1] = ("fence", Block("text", f"{before.text}\n\n{block.text}"))
