@@ -264,10 +264,14 @@ class DocumentSearchIndex:
         matcher, results = Matcher(query, state.ranker.weight), list[SearchResult]()
         for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, scope)):
             page, best = state.pages[hit.page], hit.passages[0][0]
-            found = [Passage(n, passages["section"][n], passages["text"][n], score) for n, score in hit.passages]
+            first = not results
+            found = [
+                Passage(n, passages["section"][n], passages["text"][n], score)
+                for n, score in (hit.passages if first else hit.passages[:1])
+            ]
             anchor, section = passages["anchor"][best], passages["section"][best]
             url = page.url + (f"#{anchor}" if page.url and anchor else "")
-            shown = snippet(found, matcher, SNIPPET if results else FIRST_SNIPPET)
+            shown = snippet(found, matcher, FIRST_SNIPPET if first else SNIPPET)
             results.append(
                 SearchResult(
                     page.doc_name, page.title, url, section, hit.score, hit.match_type, shown, page.path, page.kind

@@ -85,13 +85,10 @@ class Mentions:
 
     def find(self, query: str) -> list[Mention]:
         """The names in `query`, the whole query's first."""
-        text = " ".join(query.split()).strip("`'\"")
-        whole = self._whole(text)
-        if not whole:
-            text = bare(text)
-            whole = self._whole(text)
-        if whole:
-            return [Mention(WHOLE, whole)]
+        texts = list(dict.fromkeys(text for text in (" ".join(query.split()).strip("`'\""), bare(query)) if text))
+        for text in texts:
+            if whole := self._whole(text):
+                return [Mention(WHOLE, whole)]
         found: dict[tuple[Symbol, ...], str] = {}
         words = [match[0] for match in _WORD.finditer(query)]
         for name in self._multiword(words):
@@ -106,8 +103,8 @@ class Mentions:
         for match in _OPERATOR.finditer(query):
             if symbols := self._defining(match[0]):
                 found.setdefault(symbols, PART)
-        short = len(text.split()) <= SHORT and not all(map(self._is_word, text.split()))
-        for word in [text] if short else [w for w in words if _IDENTIFIER.fullmatch(w)]:
+        short = [text for text in texts if len(text.split()) <= SHORT and not all(map(self._is_word, text.split()))]
+        for word in short or [w for w in words if _IDENTIFIER.fullmatch(w)]:
             for symbols in self._misspelled(word):
                 found.setdefault(symbols, NEAR)
         return [Mention(how, symbols) for symbols, how in found.items()]

@@ -15,6 +15,7 @@ the query was found, whatever its length; names and kinds of page are added to t
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,12 @@ class Field:
                 found[self.docs[a:b]] += np.float32(weight) * values[a:b]
         return found
 
+    def span(self, term: int, first: int, end: int) -> tuple[int, int]:
+        """Where the postings of a term for the documents first … end - 1 lie in `docs` and `values`."""
+        a, b = self.indptr[term], self.indptr[term + 1]
+        low = bisect_left(self.docs, first, a, b)
+        return low, bisect_left(self.docs, end, low, b)
+
 
 class Ranker:
     """Ranks the pages of one index; `data` is what `build` made."""
@@ -213,14 +220,12 @@ class Ranker:
         scores = passages[first:end].copy()
         n = end - first
         for term, weight in query.terms if n > 1 else ():
-            a, b = body.indptr[term], body.indptr[term + 1]
-            low, high = a + np.searchsorted(body.docs[a:b], (first, end))
-            df = int(high - low)
-            rare = math.log1p((n - df + 0.5) / (df + 0.5)) / math.log1p((n + 0.5) / 0.5)
-            values = body.values[low:high].astype(np.float32)
-            scores[body.docs[low:high].astype(np.int64) - first] += (
-                self.weights.rare_here * weight * rare * values / query.mass
-            )
+            low, high = body.span(term, first, end)
+            if low < high:
+                df = high - low
+                rare = math.log1p((n - df + 0.5) / (df + 0.5)) / math.log1p((n + 0.5) / 0.5)
+                worth = np.float32(self.weights.rare_here * weight * rare / query.mass)
+                scores[body.docs[low:high].astype(np.int64) - first] += worth * body.values[low:high]
         best = np.argsort(-scores, kind="stable")
         top = max(float(scores[best[0]]), 1e-9)
         return [(first + int(n), float(scores[n]) / top) for n in best]
@@ -296,13 +301,21 @@ class Ranker:
 
     def _agreed(self, query: Query, page: int, passage: int) -> str:
         """The names of the rankers that would return this page too; a page that only phrases found is semantic."""
-        a, b = self.start[page], self.start[page + 1]
-        wanted, info = query.text.strip().lower(), self.pages[page]
-        named = any(m.how in (WHOLE, PART) and info.doc_name in m.pages for m in query.mentions)
-        exact = named or any(wanted in text.lower() for text in (info.title, *self.passages["text"][a:b]))
-        fuzzy = max(_ratios(query.text, [info.title, info.slug])) > 0
+        info = self.pages[page]
+        exact = any(m.how in (WHOLE, PART) and info.doc_name in m.pages for m in query.mentions)
+        exact = exact or self._holds(page, query)
+        fuzzy = any(_ratio(query.text, name) for name in (info.title, info.slug))
         semantic = self._cosine(query, passage) >= SEMANTIC or not (exact or fuzzy)
         return "+".join(n for n, yes in (("exact", exact), ("fuzzy", fuzzy), ("semantic", semantic)) if yes)
+
+    def _holds(self, page: int, query: Query) -> bool:
+        """Does the page hold the query letter by letter? Not without the query's rarest word."""
+        for term, _ in query.terms[:1]:
+            low, high = self.fields["page"].span(term, page, page + 1)
+            if low == high:
+                return False
+        wanted, texts = query.text.strip().lower(), self.passages["text"][self.start[page] : self.start[page + 1]]
+        return wanted in self.pages[page].title.lower() or any(wanted in text.lower() for text in texts)
 
     def _tfidf(self, query: Query) -> list[tuple[int, float]]:
         """The query's TF-IDF vector, of length 1."""
@@ -315,10 +328,9 @@ class Ranker:
     def _cosine(self, query: Query, passage: int) -> float:
         body, found = self.fields["body"], 0.0
         for term, weight in self._tfidf(query):
-            a, b = body.indptr[term], body.indptr[term + 1]
-            at = a + int(np.searchsorted(body.docs[a:b], passage))
-            if at < b and body.docs[at] == passage:
-                found += weight * float(self.cosine[at])
+            low, high = body.span(term, passage, passage + 1)
+            if low < high:
+                found += weight * float(self.cosine[low])
         return found
 
 
@@ -336,6 +348,10 @@ def _best(scores: Floats, limit: int) -> list[int]:
         among = np.flatnonzero(scores >= least)
         return [int(n) for n in among[np.argsort(-scores[among], kind="stable")][:limit]]
     return [int(n) for n in np.argsort(-scores, kind="stable")]
+
+
+def _ratio(query: str, name: str) -> float:
+    return fuzz.WRatio(query, name, processor=utils.default_process, score_cutoff=FUZZY)
 
 
 def _ratios(query: str, choices: list[str]) -> Floats:

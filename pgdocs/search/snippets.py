@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, split_anchors, split_blocks, unlink
-from pgdocs.search.tokens import stem, tokens
+from pgdocs.search.tokens import tokens
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -62,10 +63,15 @@ def snippet(passages: Sequence[Passage], matcher: Matcher, limit: int) -> str:
 
 def _pieces(passage: Passage, matcher: Matcher, limit: int) -> list[_Piece]:
     found = []
-    for at, block in enumerate(split_blocks(plain(passage.text))):
+    for at, block in enumerate(_blocks(passage.text)):
         text = _shortened(block, matcher, limit // 2)
         found.append(_Piece(passage, at, Block(block.kind, text), matcher.value(text) + RANK * passage.score))
     return found
+
+
+@lru_cache(maxsize=1024)  # the passages that are found again and again
+def _blocks(text: str) -> tuple[Block, ...]:
+    return tuple(split_blocks(plain(text)))
 
 
 def _joined(pieces: Iterable[_Piece], section: str) -> str:
@@ -93,15 +99,22 @@ class Matcher:
     def __init__(self, query: str, weight: Callable[[str], float]) -> None:
         weights = {token: weight(token) for token in tokens(query)}
         all_of_it = sum(weights.values()) or 1.0
-        self._words = {token: value / all_of_it for token, value in weights.items() if token.isalnum()}
-        self._names = {token: value / all_of_it for token, value in weights.items() if not token.isalnum()}
+        self._words = [(_start(token), value / all_of_it) for token, value in weights.items() if token.isalnum()]
+        self._names = [(token, value / all_of_it) for token, value in weights.items() if not token.isalnum()]
 
     def value(self, text: str) -> float:
         """The share of the query's weight that `text` holds, 0..1."""
         text = text.lower()
-        stems = {stem(word) for word in set(_WORD.findall(text))}
-        found = sum(self._words[word] for word in stems & self._words.keys())
-        return found + sum(value for name, value in self._names.items() if name in text)
+        words = f" {' '.join(_WORD.findall(text))} "
+        found = sum(value for start, value in self._words if start in words)
+        return found + sum(value for name, value in self._names if name in text)
+
+
+def _start(token: str) -> str:
+    """How a word of this stem begins: stems of a word's other forms are not worked out for every text."""
+    if len(token) < 3:
+        return f" {token} "
+    return f" {token[:-1]}" if token.endswith("i") else f" {token}"  # queri: query, queries
 
 
 def window(values: Sequence[float], sizes: Sequence[int], limit: int) -> tuple[int, int]:
