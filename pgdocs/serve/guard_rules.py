@@ -223,7 +223,7 @@ def possible(words: set[bytes]) -> bool:
 # --- matching ---------------------------------------------------------------------------------------------
 
 _LEAD = frozenset(map(_fold_word, LEAD.split()))
-_MODAL = frozenset(map(_fold_word, "to will shall".split()))
+_MODAL = frozenset(map(_fold_word, "to will shall may can".split()))
 _YOU, _YOUR, _ALL = _fold_word("you"), _fold_word("your"), _fold_word("all")
 _UNLESS = tuple(f" {_fold_word(phrase)} " for phrase in UNLESS.split())
 _EXCUSED = ("instruction override", "system prompt probe")

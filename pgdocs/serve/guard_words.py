@@ -17,7 +17,7 @@ again important note system attention urgent assistant ai here"""
 CLASSES = {
     # verbs that put something aside
     "OVERRIDE": """ignore ignoring disregard disregarding forget override overriding neglect bypass overlook dismiss
-        abandon disobey circumvent unlearn ignor
+        abandon abort cease_obeying cease_following disobey circumvent unlearn ignor
         set_aside put_aside leave_aside pay_no_attention_to do_not_follow dont_follow stop_following no_longer_follow
         cease_following do_not_obey dont_obey stop_obeying no_longer_obey do_not_listen_to throw_away throw_out
         take_no_notice_of pay_no_heed_to do_not_comply_with stop_complying_with never_mind not_be_bound_by
@@ -84,12 +84,13 @@ CLASSES = {
         users_message users_messages users_data users_question wallet keychain config_file""",
     "PRIVATE": """env_file env id_rsa ssh_key ssh_keys ssh_id_rsa api_key api_keys access_token access_tokens
         conversation_history chat_history chat_transcript conversation transcript aws_credentials pgpass context_window
-        users_message users_messages users_question users_password users_credentials session_token etc_passwd
+        database_url netrc chat_log chat_logs bash_history message_history session_history known_hosts git_credentials
+        kubeconfig npmrc dotenv ssh_directory ssh_folder users_message users_messages users_question users_password users_credentials session_token etc_passwd
         etc_shadow environment_variables openai_api_key aws_secret users_data users_files users_token source_code""",
     "SHELL": "curl wget bash sh nc netcat powershell iwr eval",
     "OUTSIDE": """http https webhook pastebin requestbin ngrok ftp dns_lookup dns attacker external_server our_server
         external_endpoint remote_server external_address address_below mail_example""",
-    "SINK": "webhook pastebin requestbin ngrok attacker interactsh pipedream",
+    "SINK": "webhook evil paste exfil collector pastebin requestbin ngrok attacker interactsh pipedream",
     "HANDS": """bash shell terminal filesystem file browser mcp email mail fetch web http python code exec
         code_execution command_line search memory edit delete""",
     "HANDLE": """run_shell run_command run_terminal execute_command execute_shell delete_file write_file read_file
@@ -124,30 +125,41 @@ RULES = [
     (
         "instruction override",
         """
+        you|your|all|every ..6 *hereby VOID
+        *your DIRECTIVE|rules|restrictions|policies ..1 VOID
+        rather than ..2 the|your *user|users|instructions|orders
+        do|follow|obey what this page|document|text|file *says
+        your real|actual|true ..1 *orders|instructions|directives|task
+        ^ OVERRIDE *what ..1 developers|developer|user|operator|admin said|says|told|wants
+        *never refuse|decline ..3 anything|any|request|requests|page|this
+        ^ OVERRIDE ..2 *DIRECTIVE of|from the user|users|developer|operator|system|human
+        ^ *override ,
+        whatever the user *asks|says|wants
         accepted|accept|acknowledge ..1 these|the|this|your ..1 new *instructions|directive|instruction
         you|and ..1 *acknowledge|confirm you|that|the|this ..4 instructions|instruction|understand|override
         supersedes|overrides|replaces ..1 all|any ..1 PRIOR *DIRECTIVE|rules
         ^ *OVERRIDE|stop the|this summarization|summary|analysis|translation|review|task
         ^ OVERRIDE|DROP ..1 system *prompt|message|instructions
-        ^ drop|forget|stop|ignore|abandon *everything|anything
+        ^ drop|forget *everything|anything
         ^ OVERRIDE ..2 *everything ..3 PRIOR|you
         i changed *my mind
         bypass|ignore|lift|remove|forget|drop these|those|any *restrictions|guidelines|safeguards|limitations
         ^ OVERRIDE all|any ..1 \
             *rules|restrictions|guidelines|policies|ethics|limitations|safeguards|filters|orders|constraints
         ^ OVERRIDE *ethics|ethical|morals|morality
-        you were *told|instructed|asked ..6 no|void|irrelevant|wrong|obsolete|disregard|ignore|forget
+        you *were told|instructed|asked ..6 no|void|irrelevant|wrong|obsolete|disregard|ignore|forget
         your *TASK|instructions ..1 has|have changed
         your TASK|instructions is|are *now
         ^ *consider|treat|regard ..4 DIRECTIVE|rules|orders ..3 VOID
-        ^ start ..1 *fresh ..2 with|no|now|and
+        start ..1 fresh ..1 no|without ..2 *restrictions|rules|limits|limitations
         ^ OVERRIDE ..4 PRIOR|YOUR|ALL|SAFETY|OWNER ..4 *DIRECTIVE
         ^ OVERRIDE ..2 *DIRECTIVE ..4 PRIOR|YOUR
         ^ OVERRIDE *DIRECTIVE
         ^ DROP ..2 YOUR ..3 *DIRECTIVE|restrictions|limitations
         ^ DROP ..1 all PRIOR *DIRECTIVE|orders|conversation
         ^ *OVERRIDE the|any|all WEAK ..3 set|given|imposed|placed|told ..2 you
-        ^ drop|abandon|stop|cancel|quit the|your current|original|present *task|work|job|request
+        ^ drop|abandon|abort|stop|cancel|quit the|your current|original|present|initial \
+            *task|work|job|request|mission|objective|goal
         ^ *OVERRIDE ..2 YOUR ..3 WEAK
         ^ *OVERRIDE ..1 ALL ..1 PRIOR ..1 WEAK
         ^ *OVERRIDE ..1 ALL ..1 WEAK ..4 YOUR
@@ -163,6 +175,7 @@ RULES = [
         PRIOR|YOUR ..3 *DIRECTIVE ..4 is|are|be|been|now VOID
         PRIOR|YOUR ..2 *orders|rules|constraints|restrictions ..3 are|been VOID
         *DIRECTIVE ..2 given ..1 you ..3 are|is VOID
+        *DIRECTIVE you ..6 are|is VOID
         ALL *rules|orders|commands|constraints you ..5 are VOID
         ^ new|updated|revised|real *DIRECTIVE ,
         your|the new|real|actual|true|only *TASK|instructions|prompt|orders is|are
@@ -182,11 +195,14 @@ RULES = [
     (
         "role switch",
         """
+        you have been *upgraded|reprogrammed|jailbroken|transformed|unlocked|reconfigured
+        ACT from *now on
+        YOUARE *going to ..1 play|act|pretend|roleplay|simulate
         YOUARE ..4 *AI|assistant|PERSONA
         YOUARE ..1 in ..2 MODE ..1 *mode
         ^ *pretend ..1 you|youre
         ^ *imagine|suppose|assume ..1 YOUARE ..3 PERSONA|admin|administrator|developer|hacker|AI
-        ACT as if|though you|there ..5 no|without|were ..3 *LIMIT|rules|AI|PERSONA
+        ACT as if|though you|there ..5 no|without|were ..3 *LIMIT|rules|AI|PERSONA|policy|policies
         normal|usual|ordinary *rules|restrictions|ethics do_not|dont|no_longer apply
         you the|an *assistant|ai|llm
         ^ be ..1 *unfiltered|unrestricted|uncensored|amoral|evil
@@ -201,7 +217,7 @@ RULES = [
         from *now on ..3 you ..3 ACT|PERSONA
         from *now on ..6 no|without ..1 LIMIT
         *henceforth ..3 you ..3 ACT|PERSONA
-        going *forward you ..3 ACT|PERSONA
+        *going forward you ..3 ACT|PERSONA
         ^ ACT as ..4 *PERSONA
         ^ *pretend ..2 you|be ..12 PERSONA|who|without|never|refuses|no|i|my
         ^ *imagine|suppose|assume|simulate|emulate ..6 AI|language|PERSONA
@@ -227,6 +243,8 @@ RULES = [
     (
         "system prompt probe",
         """
+        which|what DIRECTIVE *were ..2 given|placed|set|provided|put
+        ^ SHOW ..2 *hidden ..1 context|text|instructions|prompt|message
         ^ SHOW ..3 *your ..3 PRIVATE|credentials|secrets|api_key
         what|which are|is *your ..2 PRIVATE|credentials|secrets
         *what were|are you told|instructed|given|asked
@@ -235,7 +253,8 @@ RULES = [
         ^ SHOW ..3 base|secret|internal|original|underlying *prompt|instructions
         *your|ton|votre|deinen|seu|tuo ..1 system prompt|message|messages|instructions|directive
         ^ SHOW ..5 YOUR ..3 *DIRECTIVE
-        ^ SHOW ..2 *your ..2 configuration|setup|settings
+        ^ SHOW ..2 *your ..1 internal|full|complete|own|entire configuration|setup
+        ^ dump|reveal|leak|disclose *your configuration|setup
         ^ SHOW ..8 system|developer|hidden *prompt|message|instructions|systemprompt
         ^ SHOW ..4 *systemprompt|sysprompt|系统提示|系统提示词|系统
         ^ SHOW ..3 HIDDEN ..1 *DIRECTIVE
@@ -244,7 +263,7 @@ RULES = [
         ^ SHOW everything|all ..2 your|you ..3 *context|instructions|prompt|window|memory
         ^ SHOW ..5 *your context|configuration|guardrails
         SHOW ..4 *DIRECTIVE|rules ..4 you were|have|follow|received|got
-        ^ SHOW ..4 *DIRECTIVE|rules ..3 gave you
+        ^ SHOW ..4 DIRECTIVE|rules ..3 *gave you
         ^ SHOW ..6 *tools ..2 you ..1 can|have|call|access
         ^ SHOW ..6 *prompt ..3 your|you
         system|hidden|initial *prompt|instructions ..3 verbatim|word|in_full
@@ -254,8 +273,14 @@ RULES = [
     (
         "request to send data away",
         """
+        ^ *encode ..5 PRIVATE|SECRET
+        ^ base64 *encode ..6 PRIVATE|SECRET|contents
+        ^ *SEND|share|give ..4 repository|repo|codebase|source_code ..3 with|to
+        ^ *PUT ..4 contents|content of ..10 url|query|link|answer|reply|response|request
+        ^ SEND|report ..3 *users ..6 to https|http|us|our|me|the_address
+        ^ SHOW ..4 *conversation|chat|transcript ..1 so_far|history|log|above
         *users ..1 last|latest|previous|current|original message|messages|question|query|request|prompt|input
-        ^ *email|mail ..10 to
+        ^ *email|mail ..5 SECRET|PRIVATE|conversation|summary|transcript|results ..10 to
         ^ *send|upload|post|forward|exfiltrate|leak|transmit|relay ..8 PRIVATE|hostname|contents|log ..8 \
             https|http|webhook
         ^ *ping|beacon ..4 https|http
@@ -286,17 +311,21 @@ RULES = [
     (
         "tool call lure",
         """
+        ^ push|commit|merge|deploy|publish ..6 without *asking|review|approval
+        have|let|ask|tell your ..1 *AI|agent|assistant|llm ..2 RUN|do|follow|to
+        ^ delete|remove|erase|wipe all|every|the *users ..2 files ..3 directory|disk|folder|repository|workspace|home
         ^ call|invoke ..4 *tool ..2 now|with|to|immediately|before|and|on|for
         ^ RUN the write|read|request|edit|delete|search|fetch *tool to
-        before|when|after using|calling this|any|another|other *tool|tools
+        before using|calling this|any|another|other *tool|tools
         RUN ..6 but|and|then NEVER *output|log|report|tell|mention|show
         *response ..2 and ..1 run|execute|invoke
         ^ run|execute|paste|type ..6 *curl|wget ..14 sh|bash|zsh|python
-        ^ run|execute *rm|curl|nc|powershell|sudo
-        using|with|use your ..1 *tools|tool
+        ^ run|execute *rm|nc|netcat
+        using|with your ..1 system|available|own|internal *tools|tool
         ^ *call|invoke ..2 TOOLNAME
         ^ *call|invoke|run HANDLE
-        ^ RUN|call|invoke ..2 *your ..2 tool|tools|shell|terminal|bash
+        ^ RUN|call|invoke ..2 your ..1 HANDS *tool|tools
+        ^ RUN|call|invoke ..2 *your tools|shell|terminal|bash|browser ..1 tool|to|and
         ^ RUN|call|invoke the|a|your ..1 HANDS|available *tool|tools to|and|with|now
         ^ RUN|call|invoke the|a ..1 mcp|HANDLE *tool|tools
         ^ call|invoke the *tool|tools ..2 HANDS|HANDLE|with|when
@@ -304,11 +333,12 @@ RULES = [
         before|prior|without ..1 *REPLYING ..1 ..10 RUN|SEND|SHOW|open|type
         to *continue ..1 , ..1 call|invoke|run|execute ..1 ..1 tool|curl|wget|function|following
         ^ RUN ..8 *users HOME
-        ^ RUN ..14 *without asking|confirmation|permission|approval|telling|review ..2 user|human|anyone
+        ^ RUN ..14 without *asking|confirmation|permission|approval|telling|review ..2 user|human|anyone
         ^ RUN ..14 SHELL ..10 without *asking|confirmation
         users HOME ..3 without *asking|confirmation|permission
         SHELL ..14 before *anything|answering|replying
-        if you have *access to ..3 shell|terminal|tools|tool|bash|internet|network|filesystem|files
+        if you have access to ..3 *shell|terminal|tools|tool|bash|internet|filesystem , ..1 \
+            execute|run|use|call|fetch|open
         *nc e bin
         *bash i dev|tcp
         ^ disable|skip|bypass|turn ..4 *confirmation|approval|permission prompts|prompt|requests|checks|dialogs
@@ -364,6 +394,9 @@ RULES = [
     (
         "claimed authority",
         """
+        *authorized|authorised|allowed|instructed|permitted you to ..2 \
+            share|reveal|ignore|bypass|disclose|print|send|skip
+        admin access *granted
         user ..2 *verified as|by|penetration|admin|administrator
         this is the *anthropic|openai|safety|security team
         user ..2 is ..1 a|an ..2 *penetration|authorized|verified|pentester \
@@ -372,11 +405,11 @@ RULES = [
         *priority override|update ,
         *obey|comply|follow ..1 my|our
         i *am|im ..2 admin|administrator|developer|owner|creator|engineer ..4 you|and|of|who|so|disable
-        user|human|administrator|admin|operator|owner has|already|have ..1 *APPROVED ..6 \
+        user|human|owner has|already|have ..1 *APPROVED ..6 \
             all|this|every|any|action|actions|deletion|request|to|command|commands|everything|the
-        user|users ..1 *approved|approval|consent|authorization is|has ..2 given|granted|implied|already
+        *user|users ..1 approved|approval|consent|authorization is|has ..2 given|granted|implied|already
         user|human already *APPROVED|agreed
-        administrator|admin|user|operator|owner gave|gives|grants|granted you ..1 *permission|access|authorization \
+        administrator|admin|user|operator|owner *gave|gives|grants|granted you ..1 permission|access|authorization \
             ..10 SECRET
         as|i_am|im *your developer|creator|owner|operator|administrator|supervisor|maker|boss
         *your operator|creator|maker|developers|owner|operators \
@@ -396,7 +429,7 @@ RULES = [
         have|has|had to *OBEY ..6 page|document|documents|paragraph|requests|text|comment
         you|and|must|page|this *obey ..4 page|document|paragraph|commands|text|lines|everything|it|its|this|following
         ^ *obey
-        the user *wants|asked|wishes you|to ..2 ..6 without|commit|delete|confirm|bypass
+        the *user wants|asked|wishes you|to ..2 ..6 without|commit|delete|confirm|bypass
         ^ *trust ..3 HERE ..2 and OBEY
         the|this real user *asks|wants|says|request
         admin|administrator *mode
@@ -406,6 +439,8 @@ RULES = [
     (
         "hidden from the user",
         """
+        *say|tell|mention nothing ..2 about|of ..2 it|this|that
+        *user wont mind|object|notice|care
         ^ NEVER *mention|disclose|reveal|admit that|this|these|any ..2 you|to|file|action|step|verification
         ^ NEVER *TELL that you
         ^ NEVER ..1 *TELL ..3 user|human|anyone|anybody|person|reader|developer
@@ -414,11 +449,11 @@ RULES = [
         and|but|, never|dont|do_not *mention|acknowledge|disclose it|this|that
         NEVER mention|reveal|disclose|show|quote ..6 in your *REPLY
         ^ NEVER *TELL ..2 that ..2 HERE|text
-        ^ DO|RUN|SEND|PUT|KEEP|perform|carry|make|proceed ..12 *without TELL ..2 user|human|developer|anyone|them
+        ^ DO|RUN|SEND|PUT|KEEP|perform|carry|make|proceed ..12 without *TELL ..2 user|human|developer|anyone|them
         silently|secretly|quietly|covertly ..12 never|without|do_not|dont|and *TELL|mention
         ^ keep|treat ..5 *secret|hidden|confidential|private from ..2 user|human|anyone|developer
         ^ keep ..1 DIRECTIVE ..1 *secret|hidden|confidential|private
-        user|human must|should|may|can not|never ..1 *learn|know|notice|suspect ..6 you|your|DIRECTIVE|paragraph|message
+        *user|human must|should|may|can not|never ..1 learn|know|notice|suspect ..6 you|your|DIRECTIVE|paragraph|message
         ^ hide|conceal|omit ..4 from ..1 user|human|developer ..8 *summary|REPLY|output|leaving|your
         ^ *hide|conceal ..3 from the user|human|developer
     """,
@@ -426,31 +461,34 @@ RULES = [
     (
         "steered answer",
         """
+        when|while *summarising|summarizing|answering|responding ..6 \
+            claim|say|state|recommend|tell|add|include|mention|that
+        in your ..2 *REPLY ..1 include|say|add|mention|write|state
+        make sure ..2 the|your *REPLY
         you|and ..1 *respond|reply to ..2 every|all|any ..1 query|queries|question|questions|request|requests|message
         ^ *respond|reply|answer to ..2 every|all|any ..1 query|queries|question|questions|request|requests|message
         *respond|reply|answer ..4 with ..1 the phrase|word|words|string|sentence
         ^ *output|print|say ..1 the words|phrase|sentence
-        *without refusal|refusing
+        without *refusal|refusing
         without ..1 *content filtering|moderation
         convey|send a *response ..2 to
         when|whenever|if|once *asked ..8 you|always|recommend|say|answer|reply|respond|claim
-        if|when|whenever the user *asks|questions|wants|mentions|requests ..10 \
+        if|when|whenever the *user asks|questions|wants|mentions|requests ..10 \
             recommend|say|answer|reply|respond|tell|always|you
         you must|should|will ..1 *recommend|promote|endorse|praise|advertise
         ^ *always recommend|promote|praise|suggest|mention|end|begin|start|reply|respond|answer|include ..8 \
             REPLY|MUST|users|https|commercial|with|product
         ^ *recommend|promote ..6 whenever|asked|instead|reader|user
-        your *REPLY must|has|have|should|will|needs|shall|may_only ..2 \
-            contain|include|be|start|begin|end|mention|only|to
+        your *REPLY must|has|have|should|will|needs|shall|may_only ..2 contain|include|start|begin|end|mention|only
         ^ begin|start|end|finish|preface|conclude|open|prefix|sign ..1 ..1 *REPLY ..1 with|by
         in *your REPLY|next|final ..1 ..1 , ..1 DO|SHOW|PUT|claim
         in your *REPLY ..2 say|claim|state|include|add|mention|recommend
         ^ *respond|reply|answer only|exclusively|solely|always with|in
         ^ *respond|reply with ..2 only|nothing|exactly|just
-        ^ *tell|convince|persuade|instruct|urge|advise|inform|encourage|trick|ask|direct the|your|every \
-            user|reader|human|users to|that|their|it
+        ^ tell|convince|persuade|instruct|urge|advise|inform|encourage|trick|ask|direct the|your|every \
+            *user|reader|human|users to|that|their|it
         in|to ..1 every|all|each ..3 you *write|generate|produce|suggest
-        whenever you *generate|write|produce|suggest|answer|respond ..2 code|sql|query|queries|answers|to|a|any
+        whenever you *generate|produce|suggest|answer|respond ..2 code|sql|query|queries|answers|to|a|any
         always ..8 in *your REPLY|suggestions|code
         code|sql|queries|samples|examples|answers you *generate|suggest|produce
         ^ add|insert|create|plant|include ..4 *backdoor|malware|vulnerability|trojan|keylogger
