@@ -209,8 +209,8 @@ _MARK_WORDS = frozenset(
 )
 """One of them is in every such mark; folded."""
 
-_MARK_SIGNS = """<|,inst],sys>,_of_turn>,<invoke,<system,<tool,<function,</,##,"role","tool,"function_call,[system,human:
-system:,<assistant,<human,end of,start of,begin ,-end,-begin,[end,<end""".replace("\n", ",").split(",")
+_MARK_SIGNS = """<|,inst],sys>,_of_turn>,<invoke,<system,<tool,<function,</,##,"role","tool,"function_call,[system
+human:,system:,<assistant,<human,end of,start of,begin ,-end,-begin,[end,<end""".replace("\n", ",").split(",")
 """And one of these is at its beginning: cheaper to look for than the mark."""
 
 _TELLING = guard_rules.KEYS_UTF8 | frozenset(

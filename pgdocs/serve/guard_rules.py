@@ -122,7 +122,7 @@ def _class(part: str) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
     return frozenset(entry for entry in found if " " not in entry), phrases
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     reason: str
     order: bool  # its first word must stand where an order begins
@@ -202,10 +202,18 @@ def rotate(text: str) -> str:
     return text.translate(_ROT13)
 
 
-_NEEDS = {
-    key.encode(): tuple(tuple(frozenset(w.encode() for w in need) for need in rule.needs) for rule in rules)
-    for key, rules in PLAIN.items()
-} | {key.encode(): ((),) for key in ODD}
+@cache
+def _utf8(words: frozenset[str]) -> frozenset[bytes]:
+    return frozenset(word.encode() for word in words)
+
+
+@cache
+def _needs_utf8(rule: Rule) -> tuple[frozenset[bytes], ...]:
+    return tuple(map(_utf8, rule.needs))
+
+
+_NEEDS = {key.encode(): tuple(map(_needs_utf8, rules)) for key, rules in PLAIN.items()}
+_NEEDS |= {key.encode(): ((),) for key in ODD}
 
 
 def possible(words: set[bytes]) -> bool:

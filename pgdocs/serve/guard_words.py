@@ -18,7 +18,8 @@ CLASSES = {
     # verbs that put something aside
     "OVERRIDE": """ignore ignoring disregard disregarding forget override overriding neglect bypass overlook dismiss
         abandon abort cease_obeying cease_following disobey circumvent unlearn ignor
-        set_aside put_aside leave_aside pay_no_attention_to do_not_follow dont_follow stop_following no_longer_follow
+        ne_tenez_pas_compte ne_tiens_pas_compte no_hagas_caso haz_caso_omiso set_aside put_aside leave_aside
+        pay_no_attention_to do_not_follow dont_follow stop_following no_longer_follow
         cease_following do_not_obey dont_obey stop_obeying no_longer_obey do_not_listen_to throw_away throw_out
         take_no_notice_of pay_no_heed_to do_not_comply_with stop_complying_with never_mind not_be_bound_by
         ignora ignorad ignore ignorez ignoriere ignorier ignorieren missachte vergiss vergesst olvida olvide oublie
@@ -31,7 +32,8 @@ CLASSES = {
     "DIRECTIVE": """instruction instructions directive directives guideline guidelines prompt prompts guardrail
         guardrails guidance programming directions sysprompt instrucciones instruccion instrucoes instrucao consignes
         anweisung
-        anweisungen vorgaben istruzioni instructies instrukcje polecenia инструкции инструкций указания указаний промпт
+        anweisungen vorgaben istruzioni instructies instrukcje polecenia инструкции инструкций указания указаний
+        промпт
         指令 指示 提示词 提示 지시 지침 التعليمات talimatlari instruksi""",
     # … in words that manuals use too, so that a rule needs more around them
     "WEAK": """rule rules command commands order orders constraint constraints restriction restrictions policy policies
@@ -42,7 +44,8 @@ CLASSES = {
     "PRIOR": """previous previously prior earlier above preceding former existing original initial past old foregoing
         before aforementioned so_far up_to_now until_now up_to_this_point anterior anteriores previas previos
         precedentes precedente precedenti vorherigen vorigen bisherigen fruheren obigen vorige eerdere poprzednie
-        предыдущие предыдущих прежние раньше ранее 之前 以上 以前 先前 上面 이전 السابقة onceki sebelumnya""",
+        предыдущие предыдущих прежние раньше ранее 之前 上述 前述 前面 此前 以上 以前 先前 上面 이전 السابقة
+        onceki sebelumnya""",
     "YOUR": """your yours you ur tus tu su vos votre ton tes deine deinen deiner dein ihre teu teus seu sua suas tuo
         tuoi
         je jouw twoje tebe tvoi твои твой тебе тебя ваш ваши 你的 您的 你 您""",
@@ -63,14 +66,15 @@ CLASSES = {
         hacker
         pirate gpt llm persona language_model limitless untethered lawless rogue""",
     "LIMIT": """restrictions restriction limitations limits limit filters filter guardrails rules ethics morals
-        censorship boundaries constraints safeguards inhibitions ethical moral safety""",
+        censorship boundaries constraints guidelines safeguards inhibitions ethical moral safety""",
     "MODE": """developer dev god dan jailbreak debug admin administrator unrestricted sudo unfiltered uncensored root
         evil opposite maintenance privileged override diagnostic test""",
     # what an attack wants done
     "SHOW": """print reveal show output display repeat list dump expose disclose tell give share write recite summarize
         summarise translate state leak describe outline return echo provide include paste quote copy spell divulge
         enumerate
-        muestra muestre revela revele affiche affichez gib zeige mostra mostre toon ujawnij pokaz выведи покажи раскрой
+        muestra muestre revela revele affiche affichez gib zeige mostra mostre toon ujawnij pokaz выведи покажи
+        раскрой
         显示 输出 告诉""",
     "SEND": """send upload post email mail transmit forward exfiltrate leak submit deliver paste push relay smuggle
         transfer ship dispatch publish beacon""",
@@ -83,10 +87,12 @@ CLASSES = {
         environment_variables cookies cookie system_prompt context_window source_code user_data personal_data
         users_message users_messages users_data users_question wallet keychain config_file""",
     "PRIVATE": """env_file env id_rsa ssh_key ssh_keys ssh_id_rsa api_key api_keys access_token access_tokens
-        conversation_history chat_history chat_transcript conversation transcript aws_credentials pgpass context_window
+        conversation_history chat_history chat_transcript conversation transcript aws_credentials pgpass
+        context_window
         database_url netrc chat_log chat_logs bash_history message_history session_history known_hosts git_credentials
-        kubeconfig npmrc dotenv ssh_directory ssh_folder users_message users_messages users_question users_password users_credentials session_token etc_passwd
-        etc_shadow environment_variables openai_api_key aws_secret users_data users_files users_token source_code""",
+        kubeconfig npmrc dotenv ssh_directory ssh_folder users_message users_messages users_question users_password
+        users_credentials session_token etc_passwd etc_shadow environment_variables openai_api_key aws_secret
+        users_data users_files users_token source_code""",
     "SHELL": "curl wget bash sh nc netcat powershell iwr eval",
     "OUTSIDE": """http https webhook pastebin requestbin ngrok ftp dns_lookup dns attacker external_server our_server
         external_endpoint remote_server external_address address_below mail_example""",
@@ -125,6 +131,13 @@ RULES = [
     (
         "instruction override",
         """
+        ^ discard|drop|erase|cancel|delete ..2 *DIRECTIVE ..5 PRIOR|given|supplied|you
+        *DIRECTIVE ..1 that|which precede|preceded|came|were ..8 VOID|expired
+        DIRECTIVE ..4 have|has *expired|lapsed
+        ^ forget|drop|erase the|this|our *conversation|chat|dialogue
+        *attention only to
+        from *your developer|operator|creator|owner|user|maker
+        ^ *OVERRIDE OWNER|anthropic|openai
         you|your|all|every ..6 *hereby VOID
         *your DIRECTIVE|rules|restrictions|policies ..1 VOID
         rather than ..2 the|your *user|users|instructions|orders
@@ -147,7 +160,7 @@ RULES = [
         ^ OVERRIDE all|any ..1 \
             *rules|restrictions|guidelines|policies|ethics|limitations|safeguards|filters|orders|constraints
         ^ OVERRIDE *ethics|ethical|morals|morality
-        you *were told|instructed|asked ..6 no|void|irrelevant|wrong|obsolete|disregard|ignore|forget
+        *you were told|instructed|asked ..6 no|void|irrelevant|wrong|obsolete|disregard|ignore|forget
         your *TASK|instructions ..1 has|have changed
         your TASK|instructions is|are *now
         ^ *consider|treat|regard ..4 DIRECTIVE|rules|orders ..3 VOID
@@ -176,7 +189,7 @@ RULES = [
         PRIOR|YOUR ..2 *orders|rules|constraints|restrictions ..3 are|been VOID
         *DIRECTIVE ..2 given ..1 you ..3 are|is VOID
         *DIRECTIVE you ..6 are|is VOID
-        ALL *rules|orders|commands|constraints you ..5 are VOID
+        ALL rules|orders|commands|constraints *you ..5 are VOID
         ^ new|updated|revised|real *DIRECTIVE ,
         your|the new|real|actual|true|only *TASK|instructions|prompt|orders is|are
         *your new instructions|prompt|task|orders|system_prompt|directive
@@ -189,13 +202,15 @@ RULES = [
         system|admin|developer *override|overrides ,
         ^ do|execute|perform the following *instead
         ^ *treat|consider|regard|accept ..6 as ..2 your|new|a system prompt|message|instructions|instruction|orders
-        ^ follow|obey|execute only|just ..2 *DIRECTIVE|orders|commands ..3 page|document|here|below|file|section
+        ^ *follow|obey|execute only|just ..2 DIRECTIVE|orders|commands ..3 page|document|here|below|file|section
     """,
     ),
     (
         "role switch",
         """
-        you have been *upgraded|reprogrammed|jailbroken|transformed|unlocked|reconfigured
+        *your role|identity|persona|mission ..1 has been|changed
+        *unrestricted|unfiltered|uncensored|jailbroken|god|dan mode
+        *you have been upgraded|reprogrammed|jailbroken|transformed|unlocked|reconfigured
         ACT from *now on
         YOUARE *going to ..1 play|act|pretend|roleplay|simulate
         YOUARE ..4 *AI|assistant|PERSONA
@@ -216,7 +231,7 @@ RULES = [
         *dan mode|you|and|an|has|can
         from *now on ..3 you ..3 ACT|PERSONA
         from *now on ..6 no|without ..1 LIMIT
-        *henceforth ..3 you ..3 ACT|PERSONA
+        henceforth ..3 *you ..3 ACT|PERSONA
         *going forward you ..3 ACT|PERSONA
         ^ ACT as ..4 *PERSONA
         ^ *pretend ..2 you|be ..12 PERSONA|who|without|never|refuses|no|i|my
@@ -243,7 +258,7 @@ RULES = [
     (
         "system prompt probe",
         """
-        which|what DIRECTIVE *were ..2 given|placed|set|provided|put
+        which|what *DIRECTIVE were ..2 given|placed|set|provided|put
         ^ SHOW ..2 *hidden ..1 context|text|instructions|prompt|message
         ^ SHOW ..3 *your ..3 PRIVATE|credentials|secrets|api_key
         what|which are|is *your ..2 PRIVATE|credentials|secrets
@@ -260,19 +275,20 @@ RULES = [
         ^ SHOW ..3 HIDDEN ..1 *DIRECTIVE
         what|which are|were|is ..1 *your ..2 DIRECTIVE|rules
         SHOW everything|all|text|words ..1 *above|before|preceding ..4 verbatim|starting|beginning|you|code|exactly
-        ^ SHOW everything|all ..2 your|you ..3 *context|instructions|prompt|window|memory
+        ^ SHOW everything|all ..2 *your|you ..3 context|instructions|prompt|window|memory
         ^ SHOW ..5 *your context|configuration|guardrails
         SHOW ..4 *DIRECTIVE|rules ..4 you were|have|follow|received|got
-        ^ SHOW ..4 DIRECTIVE|rules ..3 *gave you
+        ^ SHOW ..4 *DIRECTIVE|rules ..3 gave you
         ^ SHOW ..6 *tools ..2 you ..1 can|have|call|access
         ^ SHOW ..6 *prompt ..3 your|you
         system|hidden|initial *prompt|instructions ..3 verbatim|word|in_full
-        SHOW ..6 *verbatim ..6 you|your|prompt|instructions
+        SHOW ..6 verbatim ..6 *you|your|prompt|instructions
     """,
     ),
     (
         "request to send data away",
         """
+        last|latest|previous|current *user message|messages|question|query|prompt|input
         ^ *encode ..5 PRIVATE|SECRET
         ^ base64 *encode ..6 PRIVATE|SECRET|contents
         ^ *SEND|share|give ..4 repository|repo|codebase|source_code ..3 with|to
@@ -311,6 +327,7 @@ RULES = [
     (
         "tool call lure",
         """
+        ^ RUN ..10 do_not|dont|never *ask
         ^ push|commit|merge|deploy|publish ..6 without *asking|review|approval
         have|let|ask|tell your ..1 *AI|agent|assistant|llm ..2 RUN|do|follow|to
         ^ delete|remove|erase|wipe all|every|the *users ..2 files ..3 directory|disk|folder|repository|workspace|home
@@ -321,7 +338,7 @@ RULES = [
         *response ..2 and ..1 run|execute|invoke
         ^ run|execute|paste|type ..6 *curl|wget ..14 sh|bash|zsh|python
         ^ run|execute *rm|nc|netcat
-        using|with your ..1 system|available|own|internal *tools|tool
+        using|with your ..1 HANDS|system|available|own|internal *tools|tool
         ^ *call|invoke ..2 TOOLNAME
         ^ *call|invoke|run HANDLE
         ^ RUN|call|invoke ..2 your ..1 HANDS *tool|tools
@@ -337,7 +354,7 @@ RULES = [
         ^ RUN ..14 SHELL ..10 without *asking|confirmation
         users HOME ..3 without *asking|confirmation|permission
         SHELL ..14 before *anything|answering|replying
-        if you have access to ..3 *shell|terminal|tools|tool|bash|internet|filesystem , ..1 \
+        if *you have access to ..3 shell|terminal|tools|tool|bash|internet|filesystem , ..1 \
             execute|run|use|call|fetch|open
         *nc e bin
         *bash i dev|tcp
@@ -354,6 +371,7 @@ RULES = [
     (
         "addressed to an assistant",
         """
+        ^ attention|dear|hey|hello|note|ok *assistant|agent|model|bot
         *assistant|assistants must|should|shall|please|needs|have_to|has_to
         *AI ..5 MUST
         *AI ..6 reading|processing|parsing|summarizing|summarising|seeing|reads|sees|indexing|analyzing
@@ -372,29 +390,31 @@ RULES = [
         the *assistant|assistants|model|agent|agents should|must|shall|will|may ..2 \
             now|reveal|ignore|disregard|recommend|tell|respond|reply|obey|comply
         tell|instruct|ask|order the *model|assistant|agent|ai to
-        *written|meant|intended for|to you ..2 and not
+        written|meant|intended for|to *you ..2 and not
     """,
     ),
     (
         "persistent instruction",
         """
+        ^ remember ..4 *conversations|chats
         ^ KEEP ..12 *RULEFILE
         *RULEFILE ..6 so_that|permissions|permission|always|future
         ^ KEEP ..8 *your ..2 memory|memories|knowledge
-        ^ KEEP ..3 to|in *memory|memories ..1 , ..8 user|you|always
+        ^ KEEP ..3 to|in memory|memories ..1 , ..8 *user|you|always
         ^ remember ..2 *permanently|forever|always
         remember *permanently|forever
         in|for|to|of ..1 all|every|any|each future|later|subsequent|following *TALK ..4 you|always|DO|begin
         future|later|subsequent *TALK ..3 you|always|begin|must
         trusted|active|valid in ..2 future|later ..1 *TALK
         ^ keep|retain|carry|hold ..2 *DIRECTIVE ..8 every|all|future|active|forever
-        for|in every|all|future *session|sessions ..3 you must|will|should
+        for|in every|all|future session|sessions ..3 *you must|will|should
     """,
     ),
     (
         "claimed authority",
         """
-        *authorized|authorised|allowed|instructed|permitted you to ..2 \
+        i allow|permit|authorize|authorise|order|command|instruct *you
+        authorized|authorised|allowed|instructed|permitted *you to ..2 \
             share|reveal|ignore|bypass|disclose|print|send|skip
         admin access *granted
         user ..2 *verified as|by|penetration|admin|administrator
@@ -409,7 +429,7 @@ RULES = [
             all|this|every|any|action|actions|deletion|request|to|command|commands|everything|the
         *user|users ..1 approved|approval|consent|authorization is|has ..2 given|granted|implied|already
         user|human already *APPROVED|agreed
-        administrator|admin|user|operator|owner *gave|gives|grants|granted you ..1 permission|access|authorization \
+        administrator|admin|user|operator|owner gave|gives|grants|granted *you ..1 permission|access|authorization \
             ..10 SECRET
         as|i_am|im *your developer|creator|owner|operator|administrator|supervisor|maker|boss
         *your operator|creator|maker|developers|owner|operators \
@@ -439,6 +459,7 @@ RULES = [
     (
         "hidden from the user",
         """
+        *user is not to be told|informed|notified|shown|asked
         *say|tell|mention nothing ..2 about|of ..2 it|this|that
         *user wont mind|object|notice|care
         ^ NEVER *mention|disclose|reveal|admit that|this|these|any ..2 you|to|file|action|step|verification
@@ -461,6 +482,7 @@ RULES = [
     (
         "steered answer",
         """
+        whenever|when|if the user *asks ..8 point|direct|refer|redirect|send|them|they
         when|while *summarising|summarizing|answering|responding ..6 \
             claim|say|state|recommend|tell|add|include|mention|that
         in your ..2 *REPLY ..1 include|say|add|mention|write|state
@@ -472,7 +494,7 @@ RULES = [
         without *refusal|refusing
         without ..1 *content filtering|moderation
         convey|send a *response ..2 to
-        when|whenever|if|once *asked ..8 you|always|recommend|say|answer|reply|respond|claim
+        when|whenever|if|once asked ..8 *you|always|recommend|say|answer|reply|respond|claim
         if|when|whenever the *user asks|questions|wants|mentions|requests ..10 \
             recommend|say|answer|reply|respond|tell|always|you
         you must|should|will ..1 *recommend|promote|endorse|praise|advertise
