@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eval.context import HERE, Outcome, Question, read
 from pgdocs.errors import BadQuery, UnknownSource
 from pgdocs.pages import Page, file_name, render_page, scan_lines
 from pgdocs.search.budget import count_tokens
-from pgdocs.search.context import NO_ANSWER, assemble, context, naive
+from pgdocs.search.context import NO_ANSWER, Context, Passage, assemble, context, naive
 from pgdocs.search.index import DocumentSearchIndex
 
 FIXTURES = Path(__file__).parent / "fixtures" / "docs"
@@ -208,3 +209,23 @@ def test_tokens_are_not_underestimated() -> None:
     assert count_tokens("数据库索引") >= 5
     assert count_tokens("1234567890") >= 4
     assert count_tokens("SELECT ST_AsMVTGeom(geom, ST_TileEnvelope(z, x, y))") >= 18
+
+
+def test_the_evaluation_counts_what_it_says() -> None:
+    """Restraint is the right page and no other; a fact split over lines or marked as code is there all the same."""
+    question = Question("q", "how", frozenset({"loft__rings"}), ("seventh day", "leg_ring"), True)
+    passages = tuple(Passage(name, (), "", "") for name in ("loft__rings", "loft__grain"))
+    text = "on the seventh\nday the `leg_ring`"
+    both, one = Outcome(question, Context(text, 9, passages)), Outcome(question, Context("", 0, passages[:1]))
+    assert both.hit
+    assert not both.missing
+    assert (both.precision, both.restrained, both.wrong) == (0.5, False, {"loft__grain"})
+    assert one.restrained
+    assert one.missing == ["seventh day", "leg_ring"]
+
+
+def test_our_questions_can_be_read() -> None:
+    """At least 60, each with its right pages and what an answer holds, none twice."""
+    questions = [q for name in ("one_answer", "several") for q in read(HERE / f"{name}.jsonl")]
+    assert len({q.text for q in questions}) == len({q.id for q in questions}) == len(questions) >= 60
+    assert all(q.pages and q.must_contain for q in questions)

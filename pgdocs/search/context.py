@@ -298,9 +298,14 @@ def _follow(shown: Sequence[_Found], parts: Sequence[Part]) -> None:
                 part.value += FOLLOWED * best.value
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)  # headings stand above many parts
 def _words(text: str) -> frozenset[str]:
-    return frozenset(tokens(strip_markdown(text)))
+    return frozenset().union(*map(_tokens, set(strip_markdown(text).split())))
+
+
+@lru_cache(maxsize=1 << 15)  # a manual says the same words again and again
+def _tokens(word: str) -> tuple[str, ...]:
+    return tuple(tokens(word))
 
 
 def _headings(shown: Sequence[_Found], part: Part) -> str:
