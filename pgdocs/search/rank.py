@@ -40,11 +40,11 @@ class Weights:
     """What each part counts in a page's score; the body of its best passage counts 1. Found by `eval/tune.py`."""
 
     head: float = 0.5
-    page: float = 3.0
+    page: float = 2.5
     phrase: float = 1.0
     more_phrases: float = 0.6
     """The second and third best phrase: several people put it so."""
-    many_phrases: float = 0.3
+    many_phrases: float = 0.1
     """Per e-fold of a page's phrases: where much is asked, much was written."""
     rare_here: float = 1.5
     vote: float = 1.0
@@ -52,7 +52,7 @@ class Weights:
     the passage there."""
     whole: float = 100.0
     """The query is a name: its page is first, whatever else speaks of it."""
-    part: float = 0.8
+    part: float = 1.0
     spoken: float = 0.6
     near: float = 3.0
     """A name in the query, for the pages that define it, by how the query names it (see `mentions`)."""
@@ -72,11 +72,11 @@ CONFIDENT = 0.5
 """A best hit below this is no confident answer: it tells 9 of 10 questions about other products from those about ours,
 at the cost of at most 3 in 100 of the latter (`eval/run.py` prints both)."""
 
-MIDDLE = 3.7
+MIDDLE = 2.8
 """The page score that is CONFIDENT: x² / (x² + MIDDLE²) is the score in 0..1, where x is the page's score less doubt.
 Fitted, with the two below, to which of the development questions and of ours the manuals answer."""
 
-DOUBT, COUNTERPART = 4.5, 1.2
+DOUBT, COUNTERPART = 4.0, 1.0
 """Taken from it where the query names another product; given back where it asks for that product's counterpart."""
 
 LATE = 3
