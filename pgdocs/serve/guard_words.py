@@ -42,7 +42,7 @@ CLASSES = {
         правил 规则 規則 ограничения wszystko""",
     "TASK": "task tasks job goal objective mission purpose assignment",
     "PRIOR": """previous previously prior earlier above preceding former existing original initial past old foregoing
-        before aforementioned so_far up_to_now until_now up_to_this_point anterior anteriores previas previos
+        before aforementioned ci_dessus so_far up_to_now until_now up_to_this_point anterior anteriores previas previos
         precedentes precedente precedenti vorherigen vorigen bisherigen fruheren obigen vorige eerdere poprzednie
         предыдущие предыдущих прежние раньше ранее 之前 上述 前述 前面 此前 以上 以前 先前 上面 이전 السابقة
         onceki sebelumnya""",
@@ -131,6 +131,7 @@ RULES = [
     (
         "instruction override",
         """
+        ^ *OVERRIDE what the|your system|model|prompt told|said|says
         ^ discard|drop|erase|cancel|delete ..2 *DIRECTIVE ..5 PRIOR|given|supplied|you
         *DIRECTIVE ..1 that|which precede|preceded|came|were ..8 VOID|expired
         DIRECTIVE ..4 have|has *expired|lapsed
@@ -208,6 +209,7 @@ RULES = [
     (
         "role switch",
         """
+        ACT as if|though you ..2 *developer|owner|creator|hacker
         *your role|identity|persona|mission ..1 has been|changed
         *unrestricted|unfiltered|uncensored|jailbroken|god|dan mode
         *you have been upgraded|reprogrammed|jailbroken|transformed|unlocked|reconfigured
@@ -288,6 +290,8 @@ RULES = [
     (
         "request to send data away",
         """
+        ^ send|email|forward|upload|post all|every|any ..2 *credentials|secrets|passwords ..6 to
+        ^ PUT ..2 *users ..6 link|url|query|request|answer
         last|latest|previous|current *user message|messages|question|query|prompt|input
         ^ *encode ..5 PRIVATE|SECRET
         ^ base64 *encode ..6 PRIVATE|SECRET|contents
@@ -384,7 +388,8 @@ RULES = [
         if you are|re ..3 *AI|BOT
         if an|any|the ..2 *AI|BOT ..4 reads|reading|sees|processes|finds
         when ..2 *AI ..3 reads|reading|sees|processes|finds
-        ^ as an *AI|BOT ..4 you|it
+        ^ as an *AI ..4 you|it
+        ^ as an *assistant|agent ..2 you
         *BOT|agents reading|processing|parsing this|the ..3 MUST|should|code|page|document
         ^ *assistant|assistants , DO|RUN|SHOW|OVERRIDE|OBEY
         the *assistant|assistants|model|agent|agents should|must|shall|will|may ..2 \
