@@ -33,11 +33,13 @@ from mcp.server.mcpserver.prompts import Prompt
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
+    CallToolResult,
     Completion,
     CompletionArgument,
     CompletionContext,
     PromptReference,
     ResourceTemplateReference,
+    TextContent,
     Tool,
     ToolAnnotations,
 )
@@ -92,10 +94,18 @@ Feature = Annotated[str, Field(description="A feature, function, command or sett
 class PgdocsServer(MCPServer[Any]):
     """MCPServer that refuses what the SDK lets pass, and says it in a sentence rather than in pydantic's."""
 
+    structured = False
+
     async def list_tools(self) -> list[Tool]:
         """The tools without schema titles (they cost context and say nothing), closed to other arguments."""
-        tools = await super().list_tools()
-        return [tool.model_copy(update={"input_schema": _tidy(tool.input_schema)}) for tool in tools]
+        tools = [
+            tool.model_copy(update={"input_schema": _tidy(tool.input_schema)}) for tool in await super().list_tools()
+        ]
+        if self.structured:
+            from pgdocs.serve import typed
+
+            tools = [tool.model_copy(update={"output_schema": typed.schema(tool.name)}) for tool in tools]
+        return tools
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
@@ -152,8 +162,8 @@ class PgdocsServer(MCPServer[Any]):
             raise
 
 
-def make_server(library: Library) -> PgdocsServer:
-    """The server over one folder of pages. Opens nothing yet."""
+def make_server(library: Library, structured: bool = False) -> PgdocsServer:
+    """The server over one folder of pages; with `structured` each answer as data beside the text. Opens nothing yet."""
 
     async def start(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method not in HANDSHAKE:
@@ -177,6 +187,9 @@ def make_server(library: Library) -> PgdocsServer:
         },
     )
 
+    server.structured = structured
+    answer = functools.partial(_answer, library, structured)
+
     def tool(title: str, **more: Any) -> Callable[[Tool_], Tool_]:
         def add(function: Tool_) -> Tool_:
             about = " ".join((function.__doc__ or "").split())
@@ -190,33 +203,33 @@ def make_server(library: Library) -> PgdocsServer:
     @tool("Search the PostgreSQL and PostGIS manuals", meta={"anthropic/alwaysLoad": True})
     async def search_docs(
         query: Query, max_results: MaxResults = 5, strategy: Strategy = "hybrid", source: Source = "all"
-    ) -> str:
+    ) -> CallToolResult:
         """Use first for anything about PostgreSQL or PostGIS: SQL, functions, settings, errors, tuning, spatial
         queries. Returns ranked passages of the official manuals, each with version and URL."""
-        return await _answer(library, text.search_text, query, max_results, strategy, source)
+        return await answer("search_docs", text.search_text, query, max_results, strategy, source)
 
     @tool("Signatures of a function, operator, setting or command")
-    async def get_function_signature(name: Name) -> str:
+    async def get_function_signature(name: Name) -> CallToolResult:
         """Use when you know the name: every overload's arguments and return type, purpose, an example and the URL, of
         a function, operator, type, setting or SQL command."""
-        return await _answer(library, text.signature_text, name)
+        return await answer("get_function_signature", text.signature_text, name)
 
     @tool("How to do something, from the manuals", meta={"anthropic/alwaysLoad": True})
-    async def how_do_i(task: Task, token_budget: Budget = 800, source: Source = "all") -> str:
+    async def how_do_i(task: Task, token_budget: Budget = 800, source: Source = "all") -> CallToolResult:
         """Use for a task or a question that needs an answer rather than a list of pages: the smallest set of passages
         that answers it, each cited with version and URL, within a token budget."""
-        return await _answer(library, text.context_text, task, token_budget, source)
+        return await answer("how_do_i", text.context_text, task, token_budget, source)
 
     @tool("Read a page of the manuals")
-    async def get_doc(page: PageName = "", section: SectionName = "", part: PartNumber = 1) -> str:
+    async def get_doc(page: PageName = "", section: SectionName = "", part: PartNumber = 1) -> CallToolResult:
         """Use to read a page, or one section of it, that search_docs named. An empty page lists the sources and
         chapters."""
-        return await _answer(library, text.doc_text, page, section, part)
+        return await answer("get_doc", text.doc_text, page, section, part)
 
     _add_resources(server, library)
 
     async def explain_feature(feature: Feature) -> str:
-        return await _answer(library, text.explain_text, feature)
+        return await _resource(library, text.explain_text, feature)
 
     server.add_prompt(
         Prompt.from_function(
@@ -280,19 +293,27 @@ def _begun(typed: str, known: Iterable[str]) -> list[str]:
     return sorted(found, key=lambda value: not value.casefold().startswith(typed))
 
 
-async def _answer(library: Library, function: Callable[..., str], *arguments: Any) -> str:
+async def _answer(
+    library: Library, structured: bool, tool: str, function: Callable[..., str], *arguments: Any
+) -> CallToolResult:
     """The text that `function(index, *arguments)` makes, below a line that says so where the index is out of date."""
 
-    def work() -> str:
+    def work() -> CallToolResult:
         index = library.index()
         answer = function(index, *arguments)
-        return _clean(f"{index.stale}\n\n{answer}" if index.stale else answer)[: text.MAX_ANSWER]
+        shown = _clean(f"{index.stale}\n\n{answer}" if index.stale else answer)[: text.MAX_ANSWER]
+        data = None
+        if structured:
+            from pgdocs.serve import typed
+
+            data = typed.answer(tool, index, arguments, _clean)
+        return CallToolResult(content=[TextContent(type="text", text=shown)], structured_content=data)
 
     return await _in_thread(work)
 
 
 async def _resource(library: Library, function: Callable[..., str], *arguments: Any) -> str:
-    """The same without that line: a resource is the text and nothing else."""
+    """The same without that line: a resource or a prompt is its text and nothing else."""
     return await _in_thread(lambda: _clean(function(library.index(), *arguments)))
 
 
@@ -353,11 +374,16 @@ def _version() -> str:
 
 
 def main() -> None:
-    """Serve the pages of `docs_folder()` on stdin and stdout until the client closes them."""
+    """Serve the pages of `docs_folder()` on stdin and stdout until the client closes them; options are those of
+    `pgdocs serve`."""
+    if sys.argv[1:]:
+        from pgdocs.serve.cli import cli
+
+        cli(["serve", *sys.argv[1:]], prog_name="server.py")
     serve_stdio(Library(docs_folder()))
 
 
-def serve_stdio(library: Library) -> NoReturn:
+def serve_stdio(library: Library, structured: bool = False) -> NoReturn:
     """Serve until stdin or stdout is closed, then end the process, whatever its threads are doing."""
     if sys.stdin and sys.stdin.isatty():
         print("pgdocs speaks MCP on stdin: a client starts it, `pgdocs search …` is for people.", file=sys.stderr)
@@ -366,7 +392,7 @@ def serve_stdio(library: Library) -> NoReturn:
     try:
         end_with_client()
         take_stdin()
-        make_server(library).run()
+        make_server(library, structured).run()
     except BaseException as error:  # the process must end, whatever it was
         print(f"pgdocs: {error!r}", file=sys.stderr)
         code = 1

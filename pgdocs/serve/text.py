@@ -51,20 +51,26 @@ def search_text(
     if not results:
         return f'{NOT_CONFIDENT}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
     weak = strategy == "hybrid" and results[0].score < CONFIDENT
-    room = min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME // 2) // len(results))
-    joined = "\n\n".join(_result(number, result, room) for number, result in enumerate(results, 1))
+    joined = "\n\n".join(_result(number, result, len(results)) for number, result in enumerate(results, 1))
     first = f"{NOT_CONFIDENT}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
     section = results[0].section and results[0].url.partition("#")[2]
     more = f'page="{short_name(results[0].doc_name)}"' + (f', section="{section}"' if section else "")
     return f"{first}{joined}\n\n---\nRead on with get_doc({more})."
 
 
-def _result(number: int, result: SearchResult, room: int) -> str:
+def _result(number: int, result: SearchResult, of: int) -> str:
     title = result.title if result.section in ("", result.title) else f"{result.title}{PATH_SEPARATOR}{result.section}"
     about = f"{short_name(result.doc_name)} · score {result.score:.2f} ({result.match_type})"
     head = "\n".join(filter(None, [f"## {number}. {_clip(title, 150)}", _where(result.path), result.url, about]))
-    passage, *rest = cut(unlink(result.snippet).strip(), max(room - len(head) - 8, 80))
-    return f"{head}\n\n{passage.shown}" + (" …" if rest and not passage.closes else "\n…" if rest else "")
+    return f"{head}\n\n{shown_passage(result, of, len(head))}"
+
+
+def shown_passage(result: SearchResult, of: int, beside: int) -> str:
+    """As much of a result's passage as fits into its share of an answer with `of` results, `beside` so many characters
+    about it."""
+    room = min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME // 2) // of)
+    passage, *rest = cut(unlink(result.snippet).strip(), max(room - beside - 8, 80))
+    return passage.shown + (" …" if rest and not passage.closes else "\n…" if rest else "")
 
 
 # --- how_do_i ---------------------------------------------------------------------------------------------
@@ -82,11 +88,7 @@ def context_text(index: DocumentSearchIndex, task: str, token_budget: int = 800,
 
 def signature_text(index: DocumentSearchIndex, name: str) -> str:
     """All definitions of a name. Raises PgdocsError (near names, pages that mention it) where there is none."""
-    name = checked(name, "name").strip().strip("`")
-    symbols = index.symbols(name)
-    if not symbols:
-        raise PgdocsError(_no_symbol(index, name))
-    symbols = sorted(symbols, key=_distance)
+    symbols = definitions(index, name)
     found = [_symbol(symbol) for symbol in symbols]
     text, shown = "", 0
     while shown < len(found) and len(text) + len(found[shown]) + 2 <= MAX_SIGNATURES - 1_000 * (shown > 0):
@@ -98,6 +100,15 @@ def signature_text(index: DocumentSearchIndex, name: str) -> str:
             return f"{text}\n\n… and {len(symbols) - shown - number} more."
         text += ("\n\nAlso defined in:\n" if number == 0 else "\n") + line
     return text
+
+
+def definitions(index: DocumentSearchIndex, name: str) -> list[Symbol]:
+    """All definitions of a name, the page about it first. Raises PgdocsError where there is none."""
+    name = checked(name, "name").strip().strip("`")
+    symbols = index.symbols(name)
+    if not symbols:
+        raise PgdocsError(_no_symbol(index, name))
+    return sorted(symbols, key=_distance)
 
 
 def _distance(symbol: Symbol) -> int:

@@ -8,7 +8,6 @@ import re
 import select
 import sys
 import threading
-import time
 
 GRACE = 0.8
 """A client may be gone within a second; what it sent before is answered in less, unless there are hundreds of calls."""
@@ -60,9 +59,9 @@ def end_with_client() -> None:
         poll.register(wire, 0)  # errors and hang-ups are always reported
 
     def watch() -> None:
-        while stdout not in dict(poll.poll()):
+        if stdout not in dict(poll.poll()):
             poll.unregister(stdin)
-            threading.Thread(target=lambda: (time.sleep(GRACE), os._exit(0)), daemon=True).start()
+            poll.poll(GRACE * 1000)
         os._exit(0)
 
     threading.Thread(target=watch, name="pgdocs client", daemon=True).start()

@@ -1,0 +1,189 @@
+"""The answers as data, for programs that asked for it: each says all that the text of pgdocs/serve/text.py says.
+
+Off by default: the most used clients show their model only the data and drop the text where there are both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from pgdocs.errors import BadQuery
+from pgdocs.pages import unlink
+from pgdocs.serve import text
+from pgdocs.serve.parts import cut
+
+if TYPE_CHECKING:
+    from pgdocs.search.index import DocumentSearchIndex
+
+
+@dataclass(frozen=True)
+class Result:
+    """A page with its best passage; `score` runs from 0 to 1."""
+
+    page: str
+    title: str
+    section: str
+    path: tuple[str, ...]
+    url: str
+    score: float
+    match_type: str
+    passage: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where `confident` is false, `note` says so and no result may be an answer."""
+
+    confident: bool
+    results: list[Result]
+    note: str = ""
+    read_on: dict[str, str] = field(default_factory=dict)
+    """Arguments for get_doc."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Where the answer has no more room, only the address: a page's title and its URL."""
+
+    title: str
+    url: str
+    name: str = ""
+    kind: str = ""
+    path: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()
+    purpose: str = ""
+    example: str = ""
+
+
+@dataclass(frozen=True)
+class Definitions:
+    definitions: list[Definition]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A part of a page, of a section or of a list of pages; `call` are get_doc's arguments for all of it."""
+
+    title: str
+    path: tuple[str, ...]
+    url: str
+    markdown: str
+    part: int
+    parts: int
+    call: dict[str, str]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Passage:
+    page: str
+    path: tuple[str, ...]
+    url: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """The passages that answer a task; none, and `note`, where the manuals have no confident answer."""
+
+    passages: list[Passage]
+    note: str = ""
+
+
+def search(
+    index: DocumentSearchIndex, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all"
+) -> Found:
+    from pgdocs.search.rank import CONFIDENT
+
+    results = index.search(text.checked(query, "query"), max_results, strategy, source)
+    confident = bool(results) and (strategy != "hybrid" or results[0].score >= CONFIDENT)
+    found = [
+        Result(
+            text.short_name(result.doc_name),
+            result.title,
+            result.section,
+            result.path,
+            result.url,
+            round(result.score, 3),
+            result.match_type,
+            text.shown_passage(result, len(results), 0),
+        )
+        for result in results
+    ]
+    anchor = results[0].section and results[0].url.partition("#")[2] if results else ""
+    more = {"page": found[0].page if found else ""} | ({"section": anchor} if anchor else {})
+    return Found(confident, found, "" if confident else text.NOT_CONFIDENT, more)
+
+
+def signature(index: DocumentSearchIndex, name: str) -> Definitions:
+    found: list[Definition] = []
+    size = 0
+    for symbol in text.definitions(index, name):
+        url = symbol.url or text.short_name(symbol.doc_name)
+        whole = Definition(
+            symbol.title,
+            url,
+            symbol.name,
+            symbol.kind,
+            symbol.path,
+            symbol.signatures,
+            unlink(symbol.purpose),
+            symbol.example,
+        )
+        size += len(str(whole))
+        found.append(whole if size < text.MAX_SIGNATURES or not found else Definition(symbol.title, url))
+    most = text.MAX_SIGNATURES // 100
+    rest = f"… and {len(found) - most} more." if len(found) > most else ""
+    return Definitions(found[:most], rest)
+
+
+def document(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> Document:
+    doc = text.find_doc(index, page, section)
+    parts = cut(doc.text, text.MAX_ANSWER - text.MAX_FRAME)
+    if not 1 <= part <= len(parts):
+        raise BadQuery(f"There is no part {part}: ask for part=1 to part={len(parts)}.")
+    return Document(doc.title, doc.path, doc.url, parts[part - 1].shown, part, len(parts), doc.call)
+
+
+def context(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> Context:
+    from pgdocs.search import context as search_context
+
+    found = search_context.context(index, text.checked(task, "task"), token_budget, source)
+    passages = [Passage(text.short_name(p.doc_name), p.path, p.url, p.text) for p in found.passages]
+    return Context(passages, "" if passages else found.text)
+
+
+ANSWERS: dict[str, tuple[Callable[..., Any], type]] = {
+    "search_docs": (search, Found),
+    "get_function_signature": (signature, Definitions),
+    "get_doc": (document, Document),
+    "how_do_i": (context, Context),
+}
+"""Tool → the function that makes its data from the index and the tool's arguments, and the type of that."""
+
+
+def answer(tool: str, index: DocumentSearchIndex, arguments: tuple[Any, ...], clean: Callable[[str], str]) -> Any:
+    """A tool's data as JSON has it, each text of it cleaned, with the index's own line where it is out of date."""
+    data = asdict(ANSWERS[tool][0](index, *arguments))
+    data["note"] = "\n\n".join(filter(None, [index.stale, data["note"]]))
+    return _cleaned(data, clean)
+
+
+def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {name: _cleaned(inner, clean) for name, inner in value.items()}
+    return [_cleaned(inner, clean) for inner in value] if isinstance(value, list | tuple) else value
+
+
+@cache
+def schema(tool: str) -> dict[str, Any]:
+    """The JSON schema of a tool's data."""
+    return TypeAdapter(ANSWERS[tool][1]).json_schema()
