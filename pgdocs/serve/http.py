@@ -10,6 +10,7 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
@@ -46,7 +47,8 @@ def serve_http(library: Library, host: str, port: int, allow_hosts: Sequence[str
     config = uvicorn.Config(_PostOnly(app), log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE)
     shown = f"[{host}]" if ":" in host else host
     print(f"pgdocs serves MCP on http://{shown}:{listener.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how a person ends it
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def known(host: str, allow_hosts: Sequence[str]) -> TransportSecuritySettings:
