@@ -47,6 +47,9 @@ ELSEWHERE = "elsewhere.tsv"
 FIELDS = {"body": (1.2, 0.75), "head": (1.2, 0.5), "phrase": (0.5, 0.6)}
 """k1 and b of the fields that are one text each. A phrase says a word once, so that k1 is low."""
 
+SHORT = 0.5
+"""A passage shorter than this part of the mean is taken as that long: two lines that name the subject say little."""
+
 PAGE_K1 = 2.0
 PAGE_PARTS = {"phrases": (2.0, 0.2), "text": (0.3, 0.75), "head": (1.0, 0.5)}
 """The page field (BM25F): k1, and how much a word counts in each part of a page, with the part's own b."""
@@ -205,7 +208,7 @@ def _fields(
         "terms": "\n".join(str(term) for term in vectorizer.get_feature_names_out()),
         "df": np.bincount(whole.indices, minlength=whole.shape[1]).astype(np.int32),
         "fields": {
-            "body": _field(_normed(body, FIELDS["body"][1]), FIELDS["body"][0]),
+            "body": _field(_normed(body, FIELDS["body"][1], SHORT), FIELDS["body"][0]),
             "head": _field(_normed(head, FIELDS["head"][1]), FIELDS["head"][0]),
             "phrase": _field(_normed(phrase, FIELDS["phrase"][1]), FIELDS["phrase"][0]),
             "page": _field(whole, PAGE_K1),
@@ -214,10 +217,11 @@ def _fields(
     }
 
 
-def _normed(counts: Any, b: float) -> Any:
-    """Counts over 1 - b + b · (a text's length / the mean length)."""
+def _normed(counts: Any, b: float, least: float = 0.0) -> Any:
+    """Counts over 1 - b + b · (a text's length / the mean length), which is at least `least`."""
     length = np.asarray(counts.sum(axis=1)).ravel()
-    norm = 1 - b + b * length / max(float(length[length > 0].mean()) if length.any() else 1.0, 1.0)
+    mean = max(float(length[length > 0].mean()) if length.any() else 1.0, 1.0)
+    norm = 1 - b + b * np.maximum(length / mean, least)
     return diags((1 / np.maximum(norm, 1e-6)).astype(np.float32)) @ counts
 
 

@@ -33,7 +33,7 @@ STRATEGIES = ("hybrid", "exact", "fuzzy", "semantic")
 MAX_QUERY = 10_000
 """Characters of a query: a pasted log with its stack trace fits, a whole file doesn't."""
 
-FIRST_SNIPPET, SNIPPET = 1600, 600
+FIRST_SNIPPET, SNIPPET = 1800, 600
 """Characters of a snippet, about: the first result's holds the answer of 4 in 5 questions (600 would of 1 in 2), and
 five results together stay below some 1,500 tokens."""
 

@@ -13,8 +13,11 @@ from pgdocs.search.tokens import tokens
 
 _WORD = re.compile(r"[^\W_]+")
 
-RANK = 0.3
+RANK = 0.5
 """What a passage's own score counts beside the words of a block: headings and phrases speak for all of a passage."""
+
+PRICE = 0.3
+"""What a block as long as the snippet may be costs: long code holds many words, and pushes what says more aside."""
 
 LEAD = 200
 """Characters of a sentence that leads to code, at most: with it the code is understood."""
@@ -46,11 +49,15 @@ def snippet(passages: Sequence[Passage], matcher: Matcher, limit: int) -> str:
     chosen: set[tuple[int, int]] = set()
     size = 0
     for piece in sorted(pieces, key=lambda piece: -piece.value):
+        if piece.block.kind == "heading":
+            continue  # below: with what it is over
         if not chosen or size + len(piece.block.text) <= limit:
             chosen.add((piece.passage.place, piece.at))
             size += len(piece.block.text)
-    for before, after in pairwise(pieces):  # a sentence that leads to code, and the code
+    for before, after in pairwise(pieces):  # a heading over what is chosen; a sentence that leads to code, and the code
         keys = [(piece.passage.place, piece.at) for piece in (before, after)]
+        if before.block.kind == "heading" and keys[0][0] == keys[1][0] and keys[1] in chosen:
+            chosen.add(keys[0])
         leads = after.block.kind == "fence" and keys[0][0] == keys[1][0] and before.block.text.endswith(":")
         if leads and keys[1] in chosen and len(before.block.text) <= LEAD:
             chosen.add(keys[0])
@@ -65,7 +72,8 @@ def _pieces(passage: Passage, matcher: Matcher, limit: int) -> list[_Piece]:
     found = []
     for at, block in enumerate(_blocks(passage.text)):
         text = _shortened(block, matcher, limit // 2)
-        found.append(_Piece(passage, at, Block(block.kind, text), matcher.value(text) + RANK * passage.score))
+        value = matcher.value(text) + RANK * passage.score - PRICE * len(text) / limit
+        found.append(_Piece(passage, at, Block(block.kind, text), value))
     return found
 
 
