@@ -6,8 +6,12 @@ Knows the protocol's bare lines and nothing of any SDK, so that it tells what a 
 from __future__ import annotations
 
 import json
+import os
 import queue
+import shutil
+import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -36,19 +40,24 @@ class Session:
 
     command: Sequence[str]
     env: Mapping[str, str] | None = None
+    patience: float = PATIENCE
     junk: list[str] = field(default_factory=list)
     """Lines on stdout that are no JSON-RPC message."""
 
     def __enter__(self) -> Session:
         self.started = time.perf_counter()
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        program = shutil.which(self.command[0]) or self.command[0]  # on Windows `npx` is npx.cmd
+        command = [program, *self.command[1:]]
         try:
-            self.process: subprocess.Popen[bytes] = subprocess.Popen(self.command, env=self.env, **pipes)  # type: ignore[call-overload]
+            self.process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
+                command, env=self.env, start_new_session=True, **pipes
+            )
         except OSError as error:
             raise ProbeError(f"Can't start {self.command[0]!r}: {error.strerror or error}.") from error
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._errors: list[str] = []
-        self._threads = [threading.Thread(target=self._read), threading.Thread(target=self._read_errors)]
+        self._threads = [threading.Thread(target=read, daemon=True) for read in (self._read, self._read_errors)]
         for thread in self._threads:
             thread.start()
         self._number = 0
@@ -68,17 +77,27 @@ class Session:
         return answer
 
     def answer(self, method: str = "a request") -> dict[str, Any]:
-        """The next answer, to whatever request; notifications and the server's own requests are passed over."""
-        deadline = time.monotonic() + PATIENCE
+        """The next answer, to whatever request. Notifications are passed over; what the server asks itself is declined,
+        so that none waits for it."""
+        deadline = time.monotonic() + self.patience
         while True:
             try:
                 message = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                raise ProbeError(f"No answer to {method} within {PATIENCE:.0f} s.{self._last_words()}") from None
+                raise ProbeError(f"No answer to {method} within {self.patience:g} s.{self.last_words()}") from None
             if message is None:
-                raise ProbeError(f"The server ended before it answered {method}.{self._last_words()}")
+                self._answers.put(None)
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(1)
+                self._threads[1].join(1)
+                raise ProbeError(f"The server ended before it answered {method}{self._how()}.{self.last_words()}")
             if "method" not in message:
                 return message
+            if message["method"] == "ping":
+                self.send({"jsonrpc": "2.0", "id": message.get("id"), "result": {}})
+            elif "id" in message:
+                declined = {"code": -32601, "message": "pgdocs-probe has no such method"}
+                self.send({"jsonrpc": "2.0", "id": message["id"], "error": declined})
 
     def initialize(self) -> dict[str, Any]:
         """The handshake of the 2025 protocol."""
@@ -104,14 +123,24 @@ class Session:
         try:
             code = self.process.wait(patience)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self._kill()
             code = self.process.wait()
-        for thread in self._threads:
-            thread.join()
-        for pipe in (self.process.stdout, self.process.stderr):
-            if pipe:
+        for thread, pipe in zip(self._threads, (self.process.stdout, self.process.stderr), strict=True):
+            thread.join(1)
+            if thread.is_alive():  # a child of the server's holds the pipe
+                self._kill()
+                thread.join(1)
+            if pipe and not thread.is_alive():
                 pipe.close()
         return code
+
+    def _kill(self) -> None:
+        """End the server and what it has started: launchers like npx and uvx are not the server themselves."""
+        with suppress(OSError):
+            if sys.platform == "win32":
+                self.process.kill()
+            else:
+                os.killpg(self.process.pid, signal.SIGKILL)  # its own session, so its own group
 
     @property
     def stderr(self) -> str:
@@ -136,9 +165,14 @@ class Session:
         for line in self.process.stderr:
             self._errors.append(line.decode("utf-8", "replace"))
 
-    def _last_words(self) -> str:
-        words = self.stderr.strip().splitlines()[-5:]
-        return " Its last words on stderr:\n" + "\n".join(words) if words else ""
+    def _how(self) -> str:
+        code = self.process.poll()
+        return f", with exit code {code}" if code is not None else ""
+
+    def last_words(self) -> str:
+        """The end of its stderr, and what it put on stdout that is no message: an addition to an error's text."""
+        said = {"Its last words on stderr": self.stderr.strip().splitlines(), "On stdout, no JSON-RPC": self.junk}
+        return "".join(f"\n{where}:\n" + "\n".join(lines[-5:]) for where, lines in said.items() if lines)
 
 
 @dataclass(frozen=True)
@@ -153,6 +187,7 @@ class Report:
     server: str
     tools: tuple[str, ...]
     text: str
+    is_error: bool
     junk: tuple[str, ...]
     stderr: str
 
@@ -162,27 +197,35 @@ def probe(
     tool: str = "",
     arguments: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
+    patience: float = PATIENCE,
 ) -> Report:
-    """Start a server, shake hands, list its tools, call one if named, and let it end. Raises ProbeError."""
-    with Session(command, env) as session:
-        shaken = _result(session.initialize(), "initialize")
+    """Start a server, shake hands, list its tools, call one if named, and let it end; `patience` are the seconds to
+    wait for each answer. Raises ProbeError."""
+    with Session(command, env, patience) as session:
+        shaken = _result(session, session.initialize(), "initialize")
         handshake = time.perf_counter() - session.started
-        tools = tuple(str(told["name"]) for told in _result(session.request("tools/list"), "tools/list")["tools"])
+        listing = _result(session, session.request("tools/list"), "tools/list")
+        tools = tuple(str(told.get("name", "?")) for told in listing.get("tools", ()))
         listed = time.perf_counter() - session.started
-        text, called = "", None
+        text, called, is_error = "", None, False
         if tool:
-            result = _result(session.call(tool, arguments or {}), tool)
+            result = _result(session, session.call(tool, arguments or {}), tool)
             called = time.perf_counter() - session.started
-            text = "\n".join(str(part.get("text", "")) for part in result.get("content", ()))
+            text = "\n".join(str(part.get("text", f"({part.get('type')})")) for part in result.get("content", ()))
+            text = text or json.dumps(result.get("structuredContent", ""))
+            is_error = bool(result.get("isError"))
         closing = time.perf_counter()
         code = session.close()
         info = shaken.get("serverInfo", {})
         name = f"{info.get('name', '?')} {info.get('version', '')}".strip()
         ended = time.perf_counter() - closing
-        return Report(handshake, listed, called, ended, code, name, tools, text, tuple(session.junk), session.stderr)
+        junk, stderr = tuple(session.junk), session.stderr
+        return Report(handshake, listed, called, ended, code, name, tools, text, is_error, junk, stderr)
 
 
-def _result(answer: Mapping[str, Any], method: str) -> dict[str, Any]:
-    if "result" not in answer:
-        raise ProbeError(f"{method} is answered with an error: {answer.get('error', {}).get('message', answer)}.")
-    return dict(answer["result"])
+def _result(session: Session, answer: Mapping[str, Any], method: str) -> dict[str, Any]:
+    error, result = answer.get("error"), answer.get("result")
+    if not isinstance(result, dict):
+        told = error.get("message") if isinstance(error, dict) else answer
+        raise ProbeError(f"{method} is answered with an error: {told}.{session.last_words()}")
+    return result

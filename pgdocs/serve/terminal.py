@@ -1,0 +1,69 @@
+"""What a person at a shell is shown otherwise than an agent: colours on a terminal, commands in place of calls."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from functools import cache
+from typing import TextIO
+
+import click
+
+_URL = re.compile(r"https?://\S+")
+_CALL = re.compile(r'get_doc\((?:page=)?"([^"\n]*)"(?:, section="([^"\n]*)")?(?:, part=\d+)?\)')
+_WORD = re.compile(r"\w+")
+
+
+def is_colourful(stream: TextIO | None = None) -> bool:
+    """Whether to paint: on a terminal that can, unless NO_COLOR (https://no-color.org) says no."""
+    stream = stream or sys.stdout
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def as_commands(text: str) -> str:
+    """`text` with each call of the tool get_doc as the command that does the same.
+
+    >>> as_commands('Read on with get_doc(page="pg/sql-select", section="SQL-LIMIT").')
+    'Read on with pgdocs read pg/sql-select --section SQL-LIMIT.'
+    """
+
+    def command(call: re.Match[str]) -> str:
+        section = f" --section {shlex.quote(call[2])}" if call[2] else ""
+        return f"pgdocs read {shlex.quote(call[1])}{section}" if call[1] else "pgdocs read"
+
+    return _CALL.sub(command, text)
+
+
+def paint(text: str, query: str = "") -> str:
+    """`text` with bold headings, dim addresses and the words of `query` (in any form of theirs) highlighted."""
+    from pgdocs.search.tokens import tokens
+
+    wanted = frozenset(tokens(query))
+
+    @cache
+    def word(found: str) -> str:
+        return click.style(found, fg="yellow", bold=True) if wanted.intersection(tokens(found)) else found
+
+    def words(piece: str) -> str:
+        return _WORD.sub(lambda match: word(match[0]), piece) if wanted else piece
+
+    def line(line: str) -> str:
+        if re.match(r"#{1,6} ", line):
+            return click.style(line, bold=True)
+        painted, at = "", 0
+        for url in _URL.finditer(line):
+            painted += words(line[at : url.start()]) + click.style(url[0], fg="cyan")
+            at = url.end()
+        return painted + words(line[at:])
+
+    return "\n".join(map(line, text.split("\n")))
+
+
+def paint_diff(text: str) -> str:
+    """A unified diff in its usual colours."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    return "\n".join(
+        click.style(line, fg=colours[line[0]]) if line[:1] in colours else line for line in text.split("\n")
+    )
