@@ -130,7 +130,7 @@ def test_the_help_tells_the_exit_codes(docs: Path) -> None:
 
 def test_ask_prints_a_cited_block(docs: Path) -> None:
     """The same block that the tool gives, within its budget; as JSON with its tokens and passages."""
-    asked = pgdocs(docs, "ask", "keep", "one", "row", "per", "group", "with", "DISTINCT", "ON", "--budget", "300")
+    asked = pgdocs(docs, "ask", "which", "expressions", "DISTINCT", "ON", "takes", "--budget", "300")
     assert asked.returncode == 0
     assert b"https://www.postgresql.org/docs/18/sql-select.html#SQL-DISTINCT" in asked.stdout
     answer = json.loads(pgdocs(docs, "ask", "DISTINCT ON", "--json", "--compare").stdout)

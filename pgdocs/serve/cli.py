@@ -60,7 +60,7 @@ class _Group(_Command, click.Group):
     invoke_without_command=True,
     epilog="""\
 Example: pgdocs search upsert
-         pgdocs ask "keep only the newest row of each group"
+         pgdocs ask "when to retry a transaction"
          pgdocs install --client claude-code
 
 Exit codes: 0 fine, 1 it could not be done (a sentence on stderr says why), 2 wrong usage.
@@ -144,7 +144,7 @@ def serve(
         serve_stdio(library, structured)
 
 
-@cli.command(epilog='Example: pgdocs search "first row of each group" -n 3')
+@cli.command(epilog='Example: pgdocs search "nearest neighbour" -n 3')
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--max-results", type=click.IntRange(1, 20), default=5, show_default=True)
 @click.option(
@@ -166,7 +166,7 @@ def search(
         _print(search_text(index, words, max_results, strategy, source), index, words)
 
 
-@cli.command(epilog='Example: pgdocs ask "keep only the newest row of each group" --budget 400 --compare')
+@cli.command(epilog='Example: pgdocs ask "when to retry a transaction" --budget 400 --compare')
 @click.argument("task", nargs=-1, required=True)
 @click.option("--budget", type=click.IntRange(200, 2000), default=800, show_default=True, help="Tokens at most.")
 @one_source
