@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
@@ -90,6 +91,8 @@ def signature_text(index: DocumentSearchIndex, name: str) -> str:
     """All definitions of a name. Raises PgdocsError (near names, pages that mention it) where there is none."""
     symbols = definitions(index, name)
     found = [_symbol(symbol) for symbol in symbols]
+    if sum(map(len, found)) > MAX_SIGNATURES:  # `&&` has 15 definitions: rather all of them than an example each
+        found = [_symbol(replace(symbol, example="")) for symbol in symbols]
     text, shown = "", 0
     while shown < len(found) and len(text) + len(found[shown]) + 2 <= MAX_SIGNATURES - 1_000 * (shown > 0):
         text += "\n\n" * bool(text) + found[shown]
@@ -103,28 +106,23 @@ def signature_text(index: DocumentSearchIndex, name: str) -> str:
 
 
 def definitions(index: DocumentSearchIndex, name: str) -> list[Symbol]:
-    """All definitions of a name, the page about it first. Raises PgdocsError where there is none."""
+    """All definitions of a name, the likeliest first. Raises PgdocsError where there is none."""
     name = checked(name, "name").strip().strip("`")
     symbols = index.symbols(name)
     if not symbols:
         raise PgdocsError(_no_symbol(index, name))
-    return sorted(symbols, key=_distance)
-
-
-def _distance(symbol: Symbol) -> int:
-    """How far its page is from being about this name alone: pages named after it come first, then those titled so."""
-    name = symbol.name.casefold()
-    if split_doc_name(symbol.doc_name)[1].casefold() == name:
-        return 0
-    return 1 if symbol.title.casefold() == name else 2
+    return symbols
 
 
 def _symbol(symbol: Symbol) -> str:
-    link = f"{symbol.url}" if "#" in symbol.url or not symbol.anchor else f"{symbol.url}#{symbol.anchor}"
+    from pgdocs.search.places import KINDS  # as above: not before the handshake
+
     where = _where((*symbol.path, symbol.title))
     signatures = "\n".join(symbol.signatures) or symbol.name
     fenced = cut(f"```\n{signatures}\n```", MAX_SIGNATURES // 2)
-    lines = [f"## {symbol.name} ({symbol.kind})", where, link, "", fenced[0].shown, ""]
+    lines = [f"## {symbol.name} ({KINDS[symbol.kind]})", where, symbol.url, "", fenced[0].shown, ""]
+    if symbol.extension:
+        lines += [f"Extension: {symbol.extension}", ""]
     if len(fenced) > 1:
         lines += ["… and more, on the page.", ""]
     if symbol.purpose:
@@ -143,7 +141,7 @@ def _no_symbol(index: DocumentSearchIndex, name: str) -> str:
     near = index.near_names(name)
     lines = [f"There is no function, operator, setting or command {name!r} in the indexed manuals."]
     if near:
-        lines.append(f"Names that are spelled like it: {', '.join(near[:8])}.")
+        lines.append(f"Did you mean {', '.join(near[:8])}?")
     pages = index.search(name, 5)
     if pages:
         lines.append("Pages that may mention it:")
