@@ -168,6 +168,8 @@ def server_command(docs: Path | None = None) -> Server:
         return Server(str(Path(sys.executable).absolute()), (str(door),), env)
     name = "pgdocs-mcp.exe" if sys.platform == "win32" else "pgdocs-mcp"
     for script in (Path(sysconfig.get_path("scripts")) / name, Path(sys.argv[0]).absolute().with_name(name)):
+        if any(part.startswith("archive-v") for part in script.parts):
+            raise ClientError("uvx runs us from its cache, which is swept: `uv tool install pgdocs-mcp` first.")
         if script.is_file():  # the script, not `-m`: that would look for our modules in the client's folder first
             return Server(str(script), ("serve",), env)
     raise ClientError(f"There is no {name} beside {sys.executable}: install pgdocs-mcp, with pip or uv tool install.")
