@@ -5,9 +5,11 @@ set -euo pipefail
 
 usage() {
     cat <<'EOF'
-./setup.sh [--from NAME=URL|FOLDER|ARCHIVE]...
+./setup.sh [--pg VERSION] [--postgis VERSION] [--from NAME=URL|FOLDER|ARCHIVE]...
     Makes .venv, installs, fetches the PostgreSQL and PostGIS manuals, builds the index, asks the server a question
     and prints how to connect a client. Does only what is missing: run it again at any time, stop it at any time.
+    --pg 16, --postgis 3.4
+             which version of a manual (18 and 3.5); .venv/bin/pgdocs scrape --add pg17 puts another one beside it
     --from   have a manual (pg or postgis) from a mirror, a folder of its HTML, or an archive (.tar.*, .zip)
 
 ./setup.sh --test [ARGUMENTS OF PYTEST]
@@ -23,7 +25,7 @@ fail() {
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 started_in=$PWD
 extra=scrape
-from=()
+wanted=()
 tests=()
 
 while (($#)); do
@@ -37,6 +39,18 @@ while (($#)); do
         shift
         tests=("$@")
         break
+        ;;
+    --pg=* | --postgis=*)
+        wanted+=("$1")
+        shift
+        ;;
+    --pg | --postgis)
+        if (($# < 2)); then
+            usage >&2
+            exit 2
+        fi
+        wanted+=("$1" "$2")
+        shift 2
         ;;
     --from | --from=*)
         if [[ $1 == --from ]]; then
@@ -54,7 +68,7 @@ while (($#)); do
         /* | [~]* | [A-Za-z]:* | http://* | https://*) ;;
         *) value=${value%%=*}=$started_in/$where ;; # what follows runs in the folder of this script
         esac
-        from+=(--from "$value")
+        wanted+=(--from "$value")
         shift
         ;;
     *)
@@ -120,7 +134,7 @@ if [[ $extra == dev ]]; then
 fi
 
 status=0
-"$python" -m pgdocs.scrape.setup ${from[@]+"${from[@]}"} || status=$?
+"$python" -m pgdocs.scrape.setup ${wanted[@]+"${wanted[@]}"} || status=$?
 if ((status != 0 && status != 3)); then # 3: one of the manuals is there, and the server is worth having
     exit "$status"
 fi

@@ -491,7 +491,7 @@ def test_a_run_ends_with_a_table(mirror: Mirror, tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["--source=mysql"], "mysql"),
-        (["--from=mysql=http://127.0.0.1:9/"], "unknown source 'mysql'"),
+        (["--from=mysql=http://127.0.0.1:9/"], "Unknown manual 'mysql'"),
         (["--from=pg"], "is not NAME=URL"),
         (["--from=pg=/no/such/folder"], "there is no /no/such/folder"),
         (["--source=pg", "--from=postgis=."], "--source"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,8 +16,8 @@ from tqdm import tqdm
 
 from pgdocs.errors import ScrapeError
 from pgdocs.scrape.crawl import Options, SourceReport, is_url, scrape
-from pgdocs.scrape.shelf import MANIFEST
-from pgdocs.scrape.sources import SOURCES
+from pgdocs.scrape.shelf import CRAWL, MANIFEST, read_json
+from pgdocs.scrape.sources import SOURCES, Source, source_of
 
 LINES_EVERY = 10.0
 """Seconds between two lines of progress where stderr is no terminal."""
@@ -28,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     origins: dict[str, str] = dict(options.origins)
-    sources = [SOURCES[name] for name in dict.fromkeys(options.sources or SOURCES)]
+    sources = wanted(options.out, options.sources, versions(options))
     if unused := origins.keys() - {source.name for source in sources}:
         parser.error(f"--from {unused.pop()}=… needs --source of that name")
     if options.out.exists() and not options.out.is_dir():
@@ -58,17 +61,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     names = ", ".join(f"{source.name} ({source.label})" for source in SOURCES.values())
     parser.add_argument(
-        "--source", dest="sources", action="append", choices=SOURCES, help=f"only this manual: {names}; may be repeated"
-    )
-    parser.add_argument(
-        "--from",
-        dest="origins",
+        "--source",
+        "--add",
+        dest="sources",
         action="append",
         default=[],
-        type=origin_option,
-        metavar="NAME=URL|FOLDER|ARCHIVE",
-        help="have a manual from a mirror, a folder of its HTML, or an archive (.tar.*, .zip)",
+        type=source_option,
+        metavar="NAME",
+        help=f"only this manual: {names}, or another version beside it: pg17, postgis3.4; may be repeated",
     )
+    add_common(parser)
     parser.add_argument("--out", type=Path, default=Path("docs"), metavar="DIR", help="default: docs")
     parser.add_argument(
         "--delay", type=seconds, default=Options.delay, help="seconds between two requests to one site (0.3)"
@@ -78,12 +80,71 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """The options that ./setup.sh has too."""
+    for source in SOURCES.values():
+        parser.add_argument(
+            f"--{source.name}",
+            type=partial(version_option, source),
+            metavar="VERSION",
+            help=f"which {source.product} {source.name!r} is ({source.edition}): {', '.join(source.editions)}",
+        )
+    parser.add_argument(
+        "--from",
+        dest="origins",
+        action="append",
+        default=[],
+        type=origin_option,
+        metavar="NAME=URL|FOLDER|ARCHIVE",
+        help="have a manual from a mirror, a folder of its HTML, or an archive (.tar.*, .zip)",
+    )
+
+
+def versions(options: argparse.Namespace) -> dict[str, Source]:
+    """The manuals that `--pg` and its like named a version of."""
+    return {name: pinned for name in SOURCES if (pinned := getattr(options, name))}
+
+
+def wanted(docs: Path, named: Sequence[Source], pinned: Mapping[str, Source]) -> list[Source]:
+    """The manuals to bring into `docs`: those that were named, else the default ones and what else is there already.
+
+    A version that somebody asked for stays until another one is asked for.
+    """
+    notes = read_json(docs / CRAWL)
+    found: dict[str, Source] = {}
+    for source in (*(named or SOURCES.values()), *pinned.values()):
+        asked = notes.get(source.name, {})
+        if source.name in pinned:
+            found[source.name] = pinned[source.name]
+        elif asked.get("pinned") and not source.pinned:
+            found[source.name] = replace(source.of_version(asked["version"]), pinned=True)
+        else:
+            found[source.name] = source
+    for name in () if named else notes:
+        with suppress(ScrapeError):  # a folder of markdown that somebody added is no manual of ours
+            found.setdefault(name, source_of(name))
+    return list(found.values())
+
+
+def source_option(text: str) -> Source:
+    try:
+        return source_of(text)
+    except ScrapeError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def version_option(source: Source, text: str) -> Source:
+    try:
+        return source.pin(text)
+    except ScrapeError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def origin_option(text: str) -> tuple[str, str]:
     name, equals, origin = text.partition("=")
     if not equals or not origin:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=URL, NAME=FOLDER or NAME=ARCHIVE")
-    if name not in SOURCES:
-        raise argparse.ArgumentTypeError(f"unknown source {name!r} (choose from {', '.join(SOURCES)})")
+    source_option(name)
     if is_url(origin):
         return name, origin.removesuffix("index.html").rstrip("/") + "/"
     if not Path(origin).expanduser().exists():

@@ -16,6 +16,7 @@ from bs4.element import Comment, NavigableString, Tag
 from pgdocs.errors import ScrapeError
 from pgdocs.pages import slug_of_url
 from pgdocs.scrape.markdown import code_text, new_tag, to_markdown
+from pgdocs.scrape.single import decode, modern
 from pgdocs.scrape.sources import Source
 
 MADE_UP_ID = re.compile(r"(?:ftn\.)?id[-mp]?\d[\d.]*")
@@ -77,8 +78,8 @@ def edition(html: bytes, source: Source) -> str:
 
 def _parse(html: bytes) -> BeautifulSoup:
     """Both manuals are UTF-8 whatever a server says; lxml is the parser that gets `<div/>` right."""
-    text = html.decode("utf-8", errors="replace").removeprefix("\ufeff")
-    return BeautifulSoup(re.sub(r"\A\s*<\?xml[^>]*>", "", text), "lxml")
+    text = re.sub(r"\A\s*<\?xml[^>]*>", "", decode(html))
+    return BeautifulSoup(modern(text), "lxml")
 
 
 def _content(html: bytes, source: Source) -> Tag:

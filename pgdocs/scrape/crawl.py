@@ -90,9 +90,10 @@ async def _scrape(
     workers: Workers,
 ) -> list[SourceReport]:
     window = max(1, IN_FLIGHT // (len(sources) or 1))
+    free_at: dict[str, float] = {}
     async with new_client() as client:
         crawls = [
-            _Crawl(source, origins.get(source.name, source.base), out, options, watch, workers, client, window)
+            _Crawl(source, origins.get(source.name, source.base), out, options, watch, workers, client, window, free_at)
             for source in sources
         ]
         return list(await asyncio.gather(*(crawl.run() for crawl in crawls)))
@@ -131,9 +132,11 @@ class _Crawl:
         workers: Workers,
         client: httpx.AsyncClient,
         window: int,
+        free_at: dict[str, float],
     ) -> None:
         self._source, self._origin, self._out, self._options = source, origin, out, options
         self._watch, self._workers, self._client, self._window = watch, workers, client, window
+        self._free_at = free_at
         self._shelf = Shelf(out, source.name)
         self._version = ""
         self._validators: dict[str, Any] = {}
@@ -141,13 +144,14 @@ class _Crawl:
         self._asked = self._left_out = self._new = self._changed = self._removed = 0
         self._kept: set[str] = set()  # slugs of the pages that this crawl came by
         self._failures: list[tuple[str, str]] = []
+        self._cure = f"name a mirror or a copy with --from {source.name}=URL|FOLDER|ARCHIVE"
 
     async def run(self) -> SourceReport:
         """Crawl, and leave behind what the next crawl and the readers need to know, whatever happens."""
         started, error = time.monotonic(), "It was interrupted: run it again."
         try:
             if is_url(self._origin):
-                self._site = Site(self._client, self._source, self._origin, self._options.delay)
+                self._site = Site(self._client, self._source, self._origin, self._options.delay, self._free_at)
             else:
                 self._site = _Folder(await asyncio.to_thread(open_local, Path(self._origin), self._source))
             await self._settle()
@@ -184,7 +188,7 @@ class _Crawl:
         The old index goes last, so that a crawl killed in between still sees that the pages were another edition's.
         """
         before = read_json(self._out / CRAWL).get(self._source.name, {})
-        here = before.get("from") == self._origin
+        here = before.get("from") == self._origin and self._source.accepts(before["version"])
         known = self._source.of_version(before["version"]) if here else self._source
         stored = self._shelf.page("index", known.index) if here else None
         if here and before.get("converter") == _fingerprint():
@@ -198,6 +202,9 @@ class _Crawl:
             self._source, self._version = known, before["version"]
             return
         version = await self._workers.run(edition, answer.body, self._source)
+        if not self._source.accepts(version):
+            found = f"{self._source.product} {version}, not {self._source.label}"
+            raise ScrapeError(f"{self._origin} has {found}: {self._cure}.")
         self._source = self._source.of_version(version)
         first = await self._convert(INDEX, answer.body)
         elsewhere = not here and before.get("version") not in (None, version)
@@ -212,13 +219,12 @@ class _Crawl:
         self._remember()
 
     async def _first_page(self, validators: tuple[str, str]) -> Answer:
-        cure = f"name a mirror or a copy with --from {self._source.name}=…"
         try:
             answer = await self._site.ask(INDEX, validators)
         except ScrapeError as error:
-            raise ScrapeError(f"Can't reach {self._origin} ({error}): check the network, or {cure}") from error
+            raise ScrapeError(f"Can't reach {self._origin} ({error}): check the network, or {self._cure}.") from error
         if answer.status not in (200, 304):
-            raise ScrapeError(f"{self._origin} has no {self._source.product} manual (no {INDEX}): {cure}")
+            raise ScrapeError(f"{self._origin} has no {self._source.product} manual (no {INDEX}): {self._cure}.")
         return answer
 
     # --- which pages ------------------------------------------------------------------------------------------
@@ -328,6 +334,7 @@ class _Crawl:
         entry = {
             "from": self._origin,
             "version": self._version,
+            "pinned": self._source.pinned,
             "converter": _fingerprint(),
             "validators": self._validators,
         }

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
 
 import anyio
@@ -62,12 +62,17 @@ class Answer:
 
 
 class Site:
-    """The pages of `source` below `origin`, its own base or a mirror of it. `delay`: seconds between requests."""
+    """The pages of `source` below `origin`, its own base or a mirror of it. `delay`: seconds between requests.
 
-    def __init__(self, client: httpx.AsyncClient, source: Source, origin: str, delay: float) -> None:
+    `free_at` says by host when it may be asked again: several editions of a manual share their site's turns.
+    """
+
+    def __init__(
+        self, client: httpx.AsyncClient, source: Source, origin: str, delay: float, free_at: dict[str, float]
+    ) -> None:
         self._client, self._source, self._origin, self._delay = client, source, origin, delay
         self._home = origin  # where pages are asked for: the origin, or its twin once a page was redirected there
-        self._free_at = 0.0
+        self._host, self._free_at = urlsplit(origin).netloc, free_at
         self._answered = False
         self._failed_in_a_row = 0
         self._robots: asyncio.Task[RobotFileParser] | None = None
@@ -135,7 +140,8 @@ class Site:
                     self._failed_in_a_row = 0
                     return response
                 reason = f"HTTP {response.status_code}"
-                self._free_at = max(self._free_at, time.monotonic() + _retry_after(response))
+                asked_for = time.monotonic() + _retry_after(response)
+                self._free_at[self._host] = max(self._free_at[self._host], asked_for)
             attempt += 1
             if attempt >= (TRIES if self._answered and not self._failed_in_a_row else FEW_TRIES):
                 self._failed_in_a_row += 1
@@ -145,8 +151,8 @@ class Site:
     async def _turn(self) -> None:
         """Wait for our turn: `delay` after the request before, and after the time that the site asked us to wait."""
         now = time.monotonic()
-        start = max(now, self._free_at)
-        self._free_at = start + self._delay
+        start = max(now, self._free_at.get(self._host, now))
+        self._free_at[self._host] = start + self._delay
         await asyncio.sleep(start - now)
 
 

@@ -83,7 +83,7 @@ PACKAGED = {
         single=("postgis-en.html", "postgis.html"),
     ),
 }
-"""By source name; a source without an entry is had from its site or `--from` only."""
+"""By what all editions are called; a source without an entry is had from its site or `--from` only."""
 
 
 class LocalManual:
@@ -121,7 +121,8 @@ def open_local(path: Path, source: Source) -> LocalManual:
         reason = str(error) or type(error).__name__
         raise ScrapeError(f"{path} can't be read as a manual: {reason}. Fetch it again.") from error
     names = " or ".join((INDEX, *_single_pages(source)))
-    raise ScrapeError(f"There is no {source.product} manual in {path}: name the folder or archive with its {names}.")
+    manual = source.label if source.pinned else source.product
+    raise ScrapeError(f"There is no {manual} manual in {path}: name the folder or archive with its {names}.")
 
 
 # --- finding the manual -----------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ def _find(path: Path, source: Source) -> tuple[tuple[int, ...], PurePosixPath] |
     best = None
     for file, read in _files(path):
         version = version_of(read(TITLE_BYTES), source) if file.name in (INDEX, *single) else ()
-        if version:
+        if version and source.accepts(".".join(map(str, version))):
             folder = (*path.parts, *file.parent.parts)
             rank = single.index(file.name) if file.name in single else -1
             key = (folder[-len(on_the_web) :] == on_the_web, version, rank < 0, -len(folder), -rank)
@@ -162,7 +163,7 @@ def _pages(path: Path, first: PurePosixPath) -> dict[str, bytes]:
 
 
 def _single_pages(source: Source) -> tuple[str, ...]:
-    return PACKAGED[source.name].single if source.name in PACKAGED else ()
+    return PACKAGED[source.family].single if source.family in PACKAGED else ()
 
 
 # --- folders and archives ---------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ class _Bounded:
 
 def installed(source: Source, prefixes: Sequence[Path] = PREFIXES) -> Path | None:
     """The folder of the newest copy that is installed on this machine; None if there is none."""
-    packaged = PACKAGED.get(source.name)
+    packaged = PACKAGED.get(source.family)
     if not packaged:
         return None
     folders = {folder for prefix in prefixes for pattern in packaged.folders for folder in prefix.glob(pattern)}
@@ -298,15 +299,19 @@ def download_package(source: Source, into: Path) -> Path | None:
 
     Root is not needed. None where there is no apt, or no package known to distributions; ScrapeError if apt fails.
     """
-    packaged = PACKAGED.get(source.name)
+    packaged = PACKAGED.get(source.family)
     if not packaged or not all(map(shutil.which, ("apt-get", "apt-cache", "dpkg-deb"))):
         return None
+    names = _run(("apt-cache", "pkgnames")).split()
     known = [
-        match for name in _run(("apt-cache", "pkgnames")).split() if (match := re.fullmatch(packaged.debian, name))
+        match
+        for name in names
+        if (match := re.fullmatch(packaged.debian, name)) and (not match[1] or source.accepts(match[1]))
     ]
     if not known:
         update = "apt-get update" if os.geteuid() == 0 else "sudo apt-get update"
-        raise ScrapeError(f"apt knows no package of the {source.product} manual: run {update}, then this again.")
+        manual = source.label if source.pinned else source.product
+        raise ScrapeError(f"apt knows no package of the {manual} manual: run {update}, then this again.")
     package = max(known, key=lambda match: int(match[1] or 0))[0]
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into) as work:
@@ -317,6 +322,8 @@ def download_package(source: Source, into: Path) -> Path | None:
         folder = into / package
         shutil.rmtree(folder, ignore_errors=True)
         unpacked.rename(folder)
+    if source.pinned and not _find(folder, source):
+        raise ScrapeError(f"The package {package} has another version than {source.label}.")
     return folder
 
 

@@ -17,12 +17,12 @@ from urllib.parse import urljoin
 import httpx
 
 from pgdocs.errors import ScrapeError
-from pgdocs.scrape.cli import Progress, origin_option
+from pgdocs.scrape.cli import Progress, add_common, versions, wanted
 from pgdocs.scrape.crawl import is_url, scrape
 from pgdocs.scrape.fetch import new_client
 from pgdocs.scrape.local import PACKAGED, download_package, installed
 from pgdocs.scrape.shelf import CRAWL, MANIFEST, Shelf, read_json, write_json
-from pgdocs.scrape.sources import SOURCES, Source
+from pgdocs.scrape.sources import Source, source_of
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -38,10 +38,14 @@ ALL, NOTHING, SOME, INTERRUPTED = 0, 1, 3, 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch into docs/ of this checkout what is missing there."""
-    parser = argparse.ArgumentParser(prog="setup.sh", usage="./setup.sh [--from NAME=URL|FOLDER|ARCHIVE]…")
-    parser.add_argument("--from", dest="origins", action="append", default=[], type=origin_option)
-    origins: dict[str, str] = dict(parser.parse_args(arguments).origins)
-    sources = list(SOURCES.values())
+    usage = "./setup.sh [--pg VERSION] [--postgis VERSION] [--from NAME=URL|FOLDER|ARCHIVE]…"
+    parser = argparse.ArgumentParser(prog="setup.sh", usage=usage)
+    add_common(parser)
+    options = parser.parse_args(arguments)
+    origins: dict[str, str] = dict(options.origins)
+    sources = wanted(CHECKOUT / "docs", [], versions(options))
+    if unused := origins.keys() - {source.name for source in sources}:
+        sources += [source_of(name) for name in sorted(unused)]
     try:
         missing = get_manuals(sources, CHECKOUT / "docs", CHECKOUT / ".fetched", origins)
     except ScrapeError as error:
@@ -88,11 +92,12 @@ def get_manuals(
 
 def shortage(source: Source, reasons: Sequence[str]) -> str:
     """What to tell about a manual that can't be had: what was tried, and what helps."""
+    manual = source.label if source.pinned else source.product
     cures = ["connect to the web", f"./setup.sh --from {source.name}=URL|FOLDER|ARCHIVE of the manual's HTML"]
-    if source.name in PACKAGED:
-        cures.insert(1, PACKAGED[source.name].install)
+    if source.family in PACKAGED:
+        cures.insert(1, PACKAGED[source.family].install)
     tried, help_ = ("".join(f"\n  - {line}" for line in lines) for lines in (reasons, cures))
-    return f"The {source.product} manual could not be had:{tried}\nOne of these helps, then ./setup.sh again:{help_}"
+    return f"The {manual} manual could not be had:{tried}\nOne of these helps, then ./setup.sh again:{help_}"
 
 
 # --- one source -------------------------------------------------------------------------------------------
@@ -108,7 +113,8 @@ def _is_here(source: Source, docs: Path, spare: Path, origin: str | None) -> boo
 def _is_complete(source: Source, docs: Path) -> bool:
     entry = read_json(docs / MANIFEST).get(source.name, {})
     pages = int(entry.get("pages", 0))
-    return bool(entry.get("complete")) and 0 < pages <= len(Shelf(docs, source.name))
+    as_wanted = source.accepts(str(entry.get("version", "")))
+    return bool(entry.get("complete")) and as_wanted and 0 < pages <= len(Shelf(docs, source.name))
 
 
 def _scrape(sources: Sequence[Source], docs: Path, origins: Mapping[str, str]) -> dict[str, str]:

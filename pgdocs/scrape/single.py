@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 
@@ -59,12 +60,23 @@ def cut(manual: bytes) -> dict[str, bytes]:
 
 
 def decode(html: bytes) -> str:
-    """HTML as text: by its meta charset (PostGIS 3.3 says ISO-8859-1 and means it), else as UTF-8."""
+    """HTML as text: as UTF-8 wherever it is that, else by its meta charset (PostGIS 3.3's is ISO-8859-1)."""
+    with suppress(UnicodeDecodeError):
+        return html.decode("utf-8").removeprefix("\ufeff")
     found = _CHARSET.search(html[:2048])
     try:
         return html.decode(found[1].decode("ascii") if found else "utf-8", errors="replace")
     except LookupError:
         return html.decode("utf-8", errors="replace")
+
+
+def modern(html: str) -> str:
+    """A page of an older build (PostGIS up to 3.3) as today's build makes it."""
+    if "<a name=" not in html:
+        return html
+    root = lxml_html.document_fromstring(html)
+    _modernise(root)
+    return str(lxml_html.tostring(root, encoding="unicode"))
 
 
 def _modernise(root: HtmlElement) -> None:

@@ -1,6 +1,7 @@
 """The manuals, as plain data: another manual is one more entry in SOURCES and nothing else.
 
 A page's name is the last part of its public URL, `sql-select.html`; what stands before it is the source's `base`.
+Other versions of a manual are sources of their own, `pg17`, that `source_of` derives from the entry.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urljoin, urlsplit
+
+from pgdocs.errors import ScrapeError
 
 INDEX = "index.html"
 """The name of every manual's first page: its table of contents, from which all others are reached."""
@@ -25,6 +28,9 @@ class Source:
 
     edition: str
     """Which edition is wanted from the web: `18`. Pages of two editions never stand side by side."""
+
+    editions: tuple[str, ...]
+    """The editions that may be asked for by name."""
 
     edition_parts: int
     """How many parts of a version make the edition: 1 (`18` of `18.6`) or 2 (`3.5` of `3.5.2`)."""
@@ -50,6 +56,14 @@ class Source:
     kinds: tuple[tuple[str, str], ...] = ()
     """(regular expression on the slug, kind of page): the first that matches from its beginning wins."""
 
+    pinned: bool = False
+    """Whether somebody asked for this very edition: then a copy of another one is not what was meant."""
+
+    @property
+    def family(self) -> str:
+        """What all editions of the manual are called: `pg` of `pg17`."""
+        return self.name.removesuffix(self.edition)
+
     @property
     def base(self) -> str:
         """The public URL of the edition's pages: `https://www.postgresql.org/docs/18/`."""
@@ -68,6 +82,18 @@ class Source:
     def of_version(self, version: str) -> Source:
         """This manual in the edition that `version` belongs to: `15.20` → PostgreSQL 15."""
         return replace(self, edition=".".join(version.split(".")[: self.edition_parts]))
+
+    def pin(self, edition: str) -> Source:
+        """This manual, under this name, in the edition that somebody asked for. Raises ScrapeError."""
+        if edition not in self.editions:
+            known = ", ".join(self.editions)
+            why = "; of a version that is not released, the site forbids copies" if "devel" in edition else ""
+            raise ScrapeError(f"{self.product} {edition} can't be had: choose from {known}{why}.")
+        return replace(self, edition=edition, pinned=True)
+
+    def accepts(self, version: str) -> bool:
+        """Whether a copy of this version ("17.4") is what was asked for."""
+        return not self.pinned or self.of_version(version).edition == self.edition
 
     def page_name(self, url: str, below: str = "") -> str | None:
         """The name of the page behind any spelling of its URL, None where it is no page of this edition.
@@ -95,6 +121,7 @@ SOURCES: dict[str, Source] = {
             name="pg",
             product="PostgreSQL",
             edition="18",
+            editions=("13", "14", "15", "16", "17", "18"),
             edition_parts=1,
             url="https://www.postgresql.org/docs/{edition}/",
             version=r"PostgreSQL (\d+(?:\.\d+)*)\S* Documentation",
@@ -110,6 +137,7 @@ SOURCES: dict[str, Source] = {
             name="postgis",
             product="PostGIS",
             edition="3.5",
+            editions=("3.3", "3.4", "3.5", "3.6"),
             edition_parts=2,
             url="https://postgis.net/docs/manual-{edition}/",
             version=r"PostGIS (\d+\.\d+(?:\.\d+)*)\S* Manual",
@@ -124,3 +152,14 @@ SOURCES: dict[str, Source] = {
     )
 }
 """By name, in the order in which they are fetched and shown."""
+
+
+def source_of(name: str) -> Source:
+    """The manual that is called `name`: `pg`, or `pg17` for one edition of it. Raises ScrapeError."""
+    if name in SOURCES:
+        return SOURCES[name]
+    match = re.fullmatch(r"(.+?)(\d[\d.]*|devel)", name)
+    if match and match[1] in SOURCES:
+        return replace(SOURCES[match[1]].pin(match[2]), name=name)
+    examples = ", ".join(f"{s.name}, {s.name}{s.editions[s.editions.index(s.edition) - 1]}" for s in SOURCES.values())
+    raise ScrapeError(f"Unknown manual {name!r}: name one like {examples}.")

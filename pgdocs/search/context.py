@@ -225,7 +225,7 @@ def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = M
     state = index._ready
     state.check(source)
     scope, ranker = state.scopes.of(task), state.ranker
-    query = ranker.query(task, scope)
+    query = ranker.query(scope.text, scope)
     pages, passages = ranker.hybrid(query)
     allowed = state.allowed(source, scope)
     if allowed is not None:

@@ -98,25 +98,15 @@ class _State:
         ]
         self.sources = _sources(self.pages, data["passage"]["page"])
         order = {source.name: number for number, source in enumerate(self.sources)}
+        self.product = {source.name: split_label(source.label)[0] for source in self.sources}
         symbols = sorted((Symbol(*row) for row in data["symbols"]), key=lambda s: order[split_doc_name(s.doc_name)[0]])
         self.ranker = Ranker(data, self.pages, symbols)
         self.scopes = Scopes([(source.name, source.label) for source in self.sources], data["elsewhere"])
-        self.source_of = np.array([order[page.source] for page in self.pages])
         self.by_name = {page.doc_name: page for page in self.pages}
         self.by_slug: dict[str, list[PageInfo]] = {}
         for page in sorted(self.pages, key=lambda page: order[page.source]):
             self.by_slug.setdefault(page.slug.lower(), []).append(page)
-        self.not_twin = self._not_twin()
-
-    def _not_twin(self) -> Any:
-        """The mask of the pages that no earlier source has in another version; None where that is all."""
-        product = {source.name: split_label(source.label)[0] for source in self.sources}
-        first: dict[tuple[str, str], str] = {}
-        for pages in self.by_slug.values():
-            for page in pages:
-                first.setdefault((product[page.source], page.slug), page.source)
-        mask = np.array([first[product[page.source], page.slug] == page.source for page in self.pages])
-        return None if mask.all() else mask
+        self._allowed: dict[frozenset[str], Any] = {}
 
     def check(self, source: str) -> None:
         """Raises UnknownSource."""
@@ -125,11 +115,28 @@ class _State:
             raise UnknownSource(source, names)
 
     def allowed(self, source: str, scope: Scope) -> Any:
-        """The mask of the pages to look in; None: all. Of a page in several versions the default one answers."""
-        wanted = {source} if source != "all" else scope.sources
-        if wanted is None:
-            return self.not_twin
-        return np.isin(self.source_of, [n for n, known in enumerate(self.sources) if known.name in wanted])
+        """The mask of the pages to look in; None: all. Of a page in several versions the first source's is meant."""
+        wanted = (
+            frozenset({source}) if source != "all" else scope.sources or frozenset(known.name for known in self.sources)
+        )
+        if wanted not in self._allowed:
+            first: dict[tuple[str, str], PageInfo] = {}
+            for pages in self.by_slug.values():
+                for page in pages:
+                    if page.source in wanted:
+                        first.setdefault((self.product[page.source], page.slug), page)
+            names = {page.doc_name for page in first.values()}
+            mask = np.array([page.doc_name in names for page in self.pages])
+            self._allowed[wanted] = None if mask.all() else mask
+        return self._allowed[wanted]
+
+    def of_one_version(self, symbols: Sequence[Symbol]) -> list[Symbol]:
+        """Of each product's definitions those of the first source that has any."""
+        source: dict[str, str] = {}
+        for symbol in symbols:
+            name = split_doc_name(symbol.doc_name)[0]
+            source.setdefault(self.product[name], name)
+        return [symbol for symbol in symbols if split_doc_name(symbol.doc_name)[0] in source.values()]
 
 
 class DocumentSearchIndex:
@@ -260,7 +267,7 @@ class DocumentSearchIndex:
         state = self._ready
         state.check(source)
         scope = state.scopes.of(query)
-        asked, passages = state.ranker.query(query, scope), state.ranker.passages
+        asked, passages = state.ranker.query(scope.text, scope), state.ranker.passages
         matcher, results = Matcher(query, state.ranker.weight), list[SearchResult]()
         for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, scope)):
             page, best = state.pages[hit.page], hit.passages[0][0]
@@ -300,8 +307,10 @@ class DocumentSearchIndex:
         return [page for page in state.pages if source in ("all", page.source)]
 
     def symbols(self, name: str) -> list[Symbol]:
-        """All definitions of a name as people type it (`now()`, `json ->> text`), those of the first source first."""
-        return self._ready.ranker.mentions.table.find(name)
+        """All definitions of a name as people type it (`now()`, `json ->> text`), those of the first source first; of a
+        manual in several versions, the first one's that has it."""
+        state = self._ready
+        return state.of_one_version(state.ranker.mentions.table.find(name))
 
     def near_names(self, name: str, limit: int = 5) -> list[str]:
         """Names that are spelled nearly like `name`."""

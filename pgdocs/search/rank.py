@@ -44,8 +44,6 @@ class Weights:
     phrase: float = 1.0
     more_phrases: float = 0.6
     """The second and third best phrase: several people put it so."""
-    many_phrases: float = 0.1
-    """Per e-fold of a page's phrases: where much is asked, much was written."""
     rare_here: float = 1.5
     vote: float = 1.0
     """Which passage of a page is shown: the query's words that are rare in this page, and a phrase with an anchor, for
@@ -265,7 +263,6 @@ class Ranker:
             passages += w.vote * votes
             self._add_phrases(pages, phrases)
         pages, passages = pages / np.float32(query.mass), passages / np.float32(query.mass)
-        pages += w.many_phrases * np.log1p(self.phrase_count).astype(np.float32)
         pages += (w.news if query.scope.news else w.release) * self.release
         pages += (0 if query.scope.lists else w.contents) * self.contents
         self._add_names(query, pages, passages)
@@ -289,8 +286,9 @@ class Ranker:
         }
         for mention in query.mentions:
             named = [(self.number[page], anchors) for page, anchors in mention.pages.items() if page in self.number]
+            shared = len({self.pages[page].slug for page, _ in named})  # a page in two versions is one
             for page, anchors in named:
-                pages[page] += worth[mention.how] / (1 if mention.how == WHOLE else math.sqrt(len(named)))
+                pages[page] += worth[mention.how] / (1 if mention.how == WHOLE else math.sqrt(shared))
                 a, b = self.start[page], self.start[page + 1]
                 there = [n for n in range(a, b) if self.passages["anchor"][n] in anchors]
                 passages[there or slice(a, a + 1)] += 1.0

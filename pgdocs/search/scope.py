@@ -21,14 +21,16 @@ _COUNTERPART = re.compile(
 )
 
 _BEFORE = r"(?<![\w\"'`/.@-])"  # neither quoted nor part of a name
+_VERSION = r"\s*v?(?P<version>\d+(?:\.\d+)*)\b"
 _IN = r"(?:in|on|with|for|using|under|from)\s+"
 
 
 @dataclass(frozen=True)
 class Scope:
-    """`sources` to look in (None: all of them). Does the query ask for changes (`news`), for a list, does it name
-    another product (`elsewhere`), or ask for that one's counterpart?"""
+    """`text`: what to look for; `sources`: where (None: in all of them). Does the query ask for changes (`news`), for
+    a list, does it name another product (`elsewhere`), or ask for that one's counterpart?"""
 
+    text: str = ""
     sources: frozenset[str] | None = None
     news: bool = False
     lists: bool = False
@@ -54,6 +56,8 @@ class Scopes:
         words = {product: _word(product, names) for product, names in self._versions.items()}
         self._words = [re.compile(rf"{_BEFORE}(?:{word})\b", re.IGNORECASE) for word in words.values()]
         self._naming = {product: _naming(word) for product, word in words.items()}
+        any_word = "|".join(words.values())
+        self._scoping = re.compile(rf"(?:^\s*|{_BEFORE}(?:in|on|for|using|under)\s+)(?:{any_word}){_VERSION}:?", re.I)
         self._elsewhere = _any_of(elsewhere)
 
     def of(self, query: str) -> Scope:
@@ -65,17 +69,23 @@ class Scopes:
             for match in pattern.finditer(query)
             for name in self._meant(product, match["version"] or "")
         }
-        if sum(bool(word.search(query)) for word in self._words) > 1 or len(named) == sum(
-            map(len, self._versions.values())
-        ):
+        is_of_two = sum(bool(word.search(query)) for word in self._words) > 1
+        if is_of_two or len(named) == sum(map(len, self._versions.values())):
             named = set()
+        news = bool(_NEWS.search(query))
         return Scope(
+            text=query if is_of_two or news else self._without_version(query),
             sources=frozenset(named) or None,
-            news=bool(_NEWS.search(query)),
+            news=news,
             lists=bool(_LISTS.search(query)),
             elsewhere=bool(self._elsewhere.search(query)),
             counterpart=bool(_COUNTERPART.search(query)),
         )
+
+    def _without_version(self, query: str) -> str:
+        """`merge in PG 17` → `merge`: what scopes a query is not looked for in the pages."""
+        rest = self._scoping.sub(" ", query).strip()
+        return rest or query
 
     def _meant(self, product: str, version: str) -> list[str]:
         """The sources of a product that have this version; all of them where none has."""
@@ -98,8 +108,8 @@ def _word(product: str, names: Iterable[str]) -> str:
 
 
 def _naming(word: str) -> re.Pattern[str]:
-    version, end = r"\s*v?(?P<version>\d+(?:\.\d+)*)\b", r"(?=\s*(?:$|[?.,;:!)]|and\b|or\b|but\b))"
-    return re.compile(rf"{_BEFORE}(?:{word}){version}|{_BEFORE}{_IN}(?:{word}){end}|^(?:{word})\s*:", re.IGNORECASE)
+    end = r"(?=\s*(?:$|[?.,;:!)]|and\b|or\b|but\b))"
+    return re.compile(rf"{_BEFORE}(?:{word}){_VERSION}|{_BEFORE}{_IN}(?:{word}){end}|^(?:{word})\s*:", re.IGNORECASE)
 
 
 def _same_version(asked: str, known: str) -> bool:
