@@ -51,7 +51,7 @@ SHORT = 0.5
 """A passage shorter than this part of the mean is taken as that long: two lines that name the subject say little."""
 
 PAGE_K1 = 2.0
-PAGE_PARTS = {"phrases": (2.0, 0.2), "text": (0.3, 0.75), "head": (1.0, 0.5)}
+PAGE_PARTS = {"phrases": (2.0, 0.2), "text": (0.5, 0.75), "head": (1.0, 0.5)}
 """The page field (BM25F): k1, and how much a word counts in each part of a page, with the part's own b."""
 
 

@@ -44,6 +44,13 @@ _MARKS = re.compile(
     re.MULTILINE,
 )
 
+_BRITISH = re.compile(
+    r"(?<=[a-z]{2})(?:(tre)(?=s?$)|(our)(?=s?$|ed$|ing$|ite|al|hood)|(is)(?=e[sd]?$|ing$|ations?$)|(ys)(?=e[sd]?$|ing$))"
+)
+_AMERICAN = ("", "ter", "or", "iz", "yz")
+"""metre, neighbour, normalise, analyse: pages and questions spell either way. A word that is none (hour, raise) changes
+on both sides alike."""
+
 _stems: dict[str, str] = {}
 _stemmer = EnglishStemmer()
 _stemming = threading.Lock()  # the stemmer keeps the word in itself
@@ -69,8 +76,9 @@ def stem(word: str) -> str:
     """The English stem of a lower-case word, by Snowball."""
     found = _stems.get(word)
     if found is None:
+        american = _BRITISH.sub(lambda match: _AMERICAN[match.lastindex or 0], word) if len(word) > 4 else word
         with _stemming:
-            found = _stems[word] = str(_stemmer.stemWord(word))
+            found = _stems[word] = str(_stemmer.stemWord(american))
     return found
 
 
