@@ -72,11 +72,14 @@ def main(docs_dir: Path) -> None:
         none = {"development": load(SHARED / "none_dev.jsonl", known), **none}
     lines: list[str] = ["# What the search finds", "", "Made by `python eval/run.py`; do not edit.", ""]
     hybrid: dict[str, list[Outcome]] = {}
+    bars: dict[str, dict[str, tuple[float, float]]] = {}
     for name, cases in sets.items():
         lines += [f"## {name} ({len(cases)} questions)", "", *header("")]
         for label, search in configurations(index, docs_dir).items():
             outcomes = [ask(search, case) for case in cases]
             lines.append(row(label, outcomes, sections))
+            at = [o.place for o in outcomes]
+            bars.setdefault(name, {})[label] = (metrics.recall(at, 1), metrics.recall(at, 5))
             if label == "hybrid":
                 hybrid[name] = outcomes
         lines.append("")
@@ -92,6 +95,7 @@ def main(docs_dir: Path) -> None:
     text = "\n".join(lines) + "\n"
     print(text)
     (HERE / "results.md").write_text(text, encoding="utf-8")
+    chart(bars, HERE / "results.svg")
 
 
 # --- what is compared ---------------------------------------------------------------------------------------
@@ -200,7 +204,10 @@ def confidence_rows(
         told = [case for case in cases if not any(r.score >= CONFIDENT for r in index.search(case.question, 1))]
         rows.append(f"| {name} | {len(cases)} | {len(told) / len(cases):.3f} |")
         wrong = told if name.startswith("answerable") else [case for case in cases if case not in told]
-        rows += [f"| … {'told' if name.startswith('a') else 'not told'}: {c.id} | | {c.question} |" for c in wrong]
+        rows += [
+            f"| … {'told' if name.startswith('a') else 'not told'}: {c.id} | | {c.question if 'own' in name else ''} |"
+            for c in wrong
+        ]
     return rows
 
 
@@ -227,11 +234,31 @@ def _squeezed(text: str) -> str:
 
 
 def miss(name: str, outcome: Outcome) -> str:
-    """One line: what was asked, what came first, and where the right page is."""
+    """One line: what was asked (of our own questions), what came first, and where the right page is."""
     case = outcome.case
     first = outcome.pages[0] if outcome.pages else "nothing"
     right = ", ".join(sorted(case.right))
-    return f"- {case.id} ({name}, {case.kind}): {case.question} → {first}; {right} is {outcome.place or 'not there'}"
+    asked = f": {case.question}" if name.startswith("own") else ""
+    return f"- {case.id} ({name}, {case.kind}){asked} → {first}; {right} is {outcome.place or 'not there'}"
+
+
+def chart(bars: dict[str, dict[str, tuple[float, float]]], file: Path) -> None:
+    """R@1 and R@5 of every configuration, one panel a set."""
+    try:
+        from matplotlib import pyplot, rcParams
+    except ImportError:
+        print("No chart: matplotlib is not installed (pip install -e .[eval]).", file=sys.stderr)
+        return
+    rcParams["svg.hashsalt"] = "pgdocs"  # the same file for the same figures
+    figure, panels = pyplot.subplots(1, len(bars), figsize=(5 * len(bars), 3.2), sharey=True, squeeze=False)
+    for panel, (name, rows) in zip(panels[0], bars.items(), strict=True):
+        labels = list(rows)[::-1]
+        panel.barh(labels, [rows[label][1] for label in labels], color="#c9d7e8", label="in the first 5")
+        panel.barh(labels, [rows[label][0] for label in labels], color="#336791", label="first")
+        panel.set(title=name, xlim=(0, 1))
+    panels[0][0].legend(loc="lower right", fontsize="small")
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
 
 
 if __name__ == "__main__":

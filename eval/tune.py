@@ -50,10 +50,12 @@ def main(docs_dir: Path) -> None:
         "own, tuned on": tuned,
         "own, only measured": held,
     }
-    asked = {
-        name: [(state.ranker.query(c.question, state.scopes.of(c.question)), numbers(state.ranker, c)) for c in cases]
-        for name, cases in sets.items()
-    }
+
+    def query(case: Case) -> Query:
+        scope = state.scopes.of(case.question)
+        return state.ranker.query(scope.text, scope)
+
+    asked = {name: [(query(c), numbers(state.ranker, c)) for c in cases] for name, cases in sets.items()}
     train = asked["development"] + asked["own, tuned on"]
     weights = state.ranker.weights
     best = score(state.ranker, weights, train)
@@ -71,8 +73,8 @@ def main(docs_dir: Path) -> None:
     none = load(HERE / "none.jsonl", known)[::2] + (load(SHARED / "none_dev.jsonl", known) if SHARED.is_dir() else [])
     state.ranker.weights = weights
     calibrate(
-        [best_score(state.ranker, query) for query, _ in train],
-        [best_score(state.ranker, state.ranker.query(c.question, state.scopes.of(c.question))) for c in none],
+        [best_score(state.ranker, one) for one, _ in train],
+        [best_score(state.ranker, query(case)) for case in none],
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -178,8 +177,7 @@ class DocumentSearchIndex:
         if cache.scan(self.docs_dir) == {name: known[:2] for name, known in state.files.items()}:
             self._stale = ""
         elif cache.same_content(files := cache.fingerprint(self.docs_dir, state.files), state.files):
-            state.files.clear()  # only touched
-            state.files.update(files)
+            state.files = files  # only touched
             self._stale = ""
         else:
             self._stale = (
@@ -221,6 +219,8 @@ class DocumentSearchIndex:
 
     def _build(self) -> dict[str, Any]:
         """Build in a child process, so that scikit-learn's 100 MB never live in this one, and write the cache."""
+        import subprocess  # as long to import as a tenth of numpy, and seldom needed
+
         if not cache.scan(self.docs_dir):
             raise NoPages(self.docs_dir)
         here = str(Path(__file__).parents[2])

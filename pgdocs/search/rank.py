@@ -45,7 +45,7 @@ class Weights:
     more_phrases: float = 0.6
     """The second and third best phrase: several people put it so."""
     rare_here: float = 1.5
-    vote: float = 1.0
+    vote: float = 1.5
     """Which passage of a page is shown: the query's words that are rare in this page, and a phrase with an anchor, for
     the passage there."""
     whole: float = 100.0
