@@ -9,22 +9,23 @@ is odd about it means a rebuild, never an error.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import logging
 import os
 import pickle
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgdocs.pages import __file__ as _pages_file
+
+if TYPE_CHECKING:
+    import hashlib
 
 log = logging.getLogger("pgdocs")
 
@@ -84,11 +85,17 @@ def code_version() -> str:
 
 
 def _hash(files: Iterable[Path]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+    digest = _blake2b(16)
     for file in files:
         digest.update(file.read_bytes())
         digest.update(b"\0")
     return digest.hexdigest()
+
+
+def _blake2b(size: int) -> hashlib.blake2b:
+    import hashlib  # it brings OpenSSL along: `import search_index` needs neither
+
+    return hashlib.blake2b(digest_size=size)
 
 
 # --- the file -----------------------------------------------------------------------------------------------
@@ -97,10 +104,11 @@ def _hash(files: Iterable[Path]) -> str:
 def cache_files(docs_dir: Path) -> list[Path]:
     """Where the cache of a docs folder may lie, best first: beside it, else in the user's cache folder."""
     docs_dir = docs_dir.resolve()
-    own = hashlib.blake2b(str(docs_dir).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    digest = _blake2b(8)
+    digest.update(str(docs_dir).encode("utf-8", "surrogateescape"))
     files = [docs_dir.with_name(docs_dir.name + ".cache.pkl")]
     with contextlib.suppress(RuntimeError):  # a user whom the system doesn't know has no home, and no second place
-        files.append(_user_cache_dir() / "pgdocs" / f"{own}.cache.pkl")
+        files.append(_user_cache_dir() / "pgdocs" / f"{digest.hexdigest()}.cache.pkl")
     return files
 
 
@@ -150,6 +158,8 @@ def read(file: Path) -> dict[str, Any] | None:
 
 def write(file: Path, blob: bytes) -> bool:
     """Write atomically, readable by the user alone. False, with a line in the log, where that can't be done."""
+    import tempfile  # with shutil and the compressors behind it: not before there is something to write
+
     temporary = None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
