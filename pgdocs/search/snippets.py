@@ -79,7 +79,9 @@ def _pieces(passage: Passage, matcher: Matcher, limit: int) -> list[_Piece]:
 
 @lru_cache(maxsize=1024)  # the passages that are found again and again
 def _blocks(text: str) -> tuple[Block, ...]:
-    return tuple(split_blocks(plain(text)))
+    """The blocks of a passage; a heading in it becomes bold, as the headings around it are the results' own."""
+    blocks = split_blocks(plain(text))
+    return tuple(Block(b.kind, f"**{b.text.lstrip('# ')}**") if b.kind == "heading" else b for b in blocks)
 
 
 def _joined(pieces: Iterable[_Piece], section: str) -> str:
