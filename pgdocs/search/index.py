@@ -325,9 +325,12 @@ class DocumentSearchIndex:
 
     def _find(self, name: str) -> PageInfo:
         state = self._ready
-        wanted = urldefrag(name.strip())[0]
-        is_url = "://" in wanted
-        slug = slug_of_url(wanted) if is_url else wanted.removesuffix(".md").replace("/", "__")
+        try:
+            wanted = urldefrag(name.strip())[0]
+            is_url = "://" in wanted
+            slug = slug_of_url(wanted) if is_url else wanted.removesuffix(".md").replace("/", "__")
+        except ValueError:  # http://[ is no URL
+            raise PageNotFound(name) from None
         exact = state.by_name.get(slug)
         if exact and not is_url:
             return exact
