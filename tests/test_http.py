@@ -151,7 +151,7 @@ def test_whatever_is_posted_gets_an_answer(port: int) -> None:
         b'{"jsonrpc": "2.0", "id": 1, "method": "no/such"}',
     ):
         assert 200 <= post(port, body)[0] < 500
-    assert post(port, call(1, "search_docs", query="cut \ud83d off"))[0] in (200, 400)
+    assert post(port, call(1, "search_docs", query="cut \ud83d off"))[0] == 200
     assert post(port, call(1, "search_docs", query="x" * 8_000_000))[0] == 413
     assert post(port, call(1, "search_docs", query="x"), path="/other")[0] == 404
     for method in ("GET", "DELETE", "PUT", "OPTIONS"):

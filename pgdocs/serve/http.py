@@ -15,11 +15,12 @@ from contextlib import suppress
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgdocs.errors import PgdocsError
 from pgdocs.serve.library import Library
 from pgdocs.serve.mcp_server import make_server
+from pgdocs.serve.wire import mend
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -44,7 +45,7 @@ def serve_http(library: Library, host: str, port: int, allow_hosts: Sequence[str
         streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=known(host, allow_hosts)
     )
     library.start()
-    config = uvicorn.Config(_PostOnly(app), log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE)
+    config = uvicorn.Config(_Door(app), log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE)
     shown = f"[{host}]" if ":" in host else host
     print(f"pgdocs serves MCP on http://{shown}:{listener.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
     with suppress(KeyboardInterrupt):  # Ctrl-C is how a person ends it
@@ -71,16 +72,22 @@ def _is_any(host: str) -> bool:
         return not host
 
 
-class _PostOnly:
-    """405 for GET and DELETE, as the protocol has it for a server without sessions: the SDK would open a stream that
-    nothing is ever sent on, and hold it."""
+class _Door:
+    """Before the SDK: 405 for GET and DELETE, as the protocol has it for a server without sessions (the SDK would open
+    a stream that nothing is ever sent on, and hold it); bodies are mended as lines of stdin are."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def mended() -> Message:
+            message = await receive()
+            if message["type"] == "http.request":
+                message["body"] = mend(message.get("body", b""))
+            return message
+
         if scope["type"] == "http" and scope["path"] == PATH and scope["method"] != "POST":
             refusal = PlainTextResponse("This server has no sessions: POST only.", 405, {"Allow": "POST"})
             await refusal(scope, receive, send)
         else:
-            await self.app(scope, receive, send)
+            await self.app(scope, mended, send)

@@ -54,6 +54,7 @@ class Definition:
     url: str
     name: str = ""
     kind: str = ""
+    extension: str = ""
     path: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
     purpose: str = ""
@@ -131,6 +132,7 @@ def signature(index: DocumentSearchIndex, name: str) -> Definitions:
             url,
             symbol.name,
             symbol.kind,
+            symbol.extension,
             symbol.path,
             symbol.signatures,
             unlink(symbol.purpose),
