@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 CHECKOUT = Path(__file__).parents[2]
 """The folder that holds the package: a checkout of ours where it holds pyproject.toml too, else site-packages."""
 
+BUNDLED = Path(__file__).parents[1] / "manuals"
+"""Where a wheel that `pgdocs wheel` made keeps its pages (`docs`) and their index; no other package has it."""
+
+MANIFEST = ".manifest.json"
+"""In a docs folder: what the scraper tells of its sources."""
+
 
 class Holding(NamedTuple):
     """One source of the folder: its name in arguments, the product and version it documents, and how many pages."""
@@ -33,7 +39,13 @@ class Holding(NamedTuple):
 
 
 def docs_folder() -> Path:
-    """The folder of pages: $PGDOCS_DOCS, else docs/ of the checkout, else a folder of the user's (an installed package
+    """The folder of pages: that of `writable_folder`, unless only the package itself has pages."""
+    folder, bundled = writable_folder(), BUNDLED / "docs"
+    return bundled if bundled.is_dir() and not os.environ.get("PGDOCS_DOCS") and not holdings(folder) else folder
+
+
+def writable_folder() -> Path:
+    """Where pages are put: $PGDOCS_DOCS, else docs/ of the checkout, else a folder of the user's (an installed package
     must not write beside itself)."""
     if named := os.environ.get("PGDOCS_DOCS"):
         return Path(named).expanduser()
@@ -50,7 +62,7 @@ def cure() -> str:
 def holdings(docs_dir: Path) -> list[Holding]:
     """What the folder holds, without opening an index: from the manifest, else by counting files. Never fails."""
     try:
-        sources = json.loads((docs_dir / ".manifest.json").read_text(encoding="utf-8"))
+        sources = json.loads((docs_dir / MANIFEST).read_text(encoding="utf-8"))
         return [Holding(str(name), _label(name, told), int(told["pages"])) for name, told in sources.items()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return _count(docs_dir)
