@@ -1,4 +1,4 @@
-"""A page's best passages and a query → the blocks that answer, in the page's order; never half a fence or row."""
+"""A page's best passages and a query → the blocks that answer, the best passage's first; never half a fence or row."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def snippet(passages: Sequence[Passage], matcher: Matcher, limit: int) -> str:
     pieces = [piece for passage in passages for piece in _pieces(passage, matcher, limit)]
     chosen: set[tuple[int, int]] = set()
     size = 0
-    for piece in sorted(pieces, key=lambda piece: -piece.value):
-        if piece.block.kind == "heading":
-            continue  # below: with what it is over
-        if not chosen or size + len(piece.block.text) <= limit:
+    best = sorted((p for p in pieces if p.block.kind != "heading"), key=lambda piece: -piece.value)
+    first = [piece for piece in best if piece.passage is passages[0]][:1]  # what is cited is shown
+    for piece in [*first, *best]:
+        if (piece.passage.place, piece.at) not in chosen and (not chosen or size + len(piece.block.text) <= limit):
             chosen.add((piece.passage.place, piece.at))
             size += len(piece.block.text)
     for before, after in pairwise(pieces):  # a heading over what is chosen; a sentence that leads to code, and the code
@@ -65,7 +65,7 @@ def snippet(passages: Sequence[Passage], matcher: Matcher, limit: int) -> str:
             chosen.add(keys[1])
             size += len(after.block.text)
     kept = [piece for piece in pieces if (piece.passage.place, piece.at) in chosen]
-    return _joined(sorted(kept, key=lambda p: (p.passage.place, p.at)), passages[0].section if passages else "")
+    return _joined(kept, passages[0].section if passages else "")
 
 
 def _pieces(passage: Passage, matcher: Matcher, limit: int) -> list[_Piece]:
