@@ -105,6 +105,7 @@ class _State:
         self.by_slug: dict[str, list[PageInfo]] = {}
         for page in sorted(self.pages, key=lambda page: order[page.source]):
             self.by_slug.setdefault(page.slug.lower(), []).append(page)
+        self.by_url = {_address(page.url): page for page in reversed(self.pages) if page.url}
         self._allowed: dict[frozenset[str], Any] = {}
 
     def check(self, source: str) -> None:
@@ -331,18 +332,14 @@ class DocumentSearchIndex:
             slug = slug_of_url(wanted) if is_url else wanted.removesuffix(".md").replace("/", "__")
         except ValueError:  # http://[ is no URL
             raise PageNotFound(name) from None
-        exact = state.by_name.get(slug)
-        if exact and not is_url:
+        if exact := state.by_url.get(_address(wanted)) if is_url else state.by_name.get(slug):
             return exact
         bare = slug if is_url or slug.lower() in state.by_slug else split_doc_name(slug)[1]
         found = state.by_slug.get(bare.lower(), [])
         if not is_url and bare != slug:
             found = [page for page in found if page.source == split_doc_name(slug)[0].lower()]
         if is_url:
-            same = wanted.removesuffix("index.html").removesuffix("/")
-            found = [p for p in found if p.url.removesuffix("index.html").removesuffix("/") == same] or [
-                p for p in found if p.url and _host(p.url) == _host(wanted)
-            ]
+            found = [page for page in found if page.url and _host(page.url) == _host(wanted)]
         for page in found:
             if page.slug == bare:
                 return page
@@ -354,6 +351,11 @@ class DocumentSearchIndex:
         names = {page.doc_name.replace("__", "/", 1): page.slug.lower() for page in self._ready.pages}
         best = process.extract(slug.lower(), names, scorer=fuzz.ratio, limit=5, score_cutoff=60)
         return [name for _, _, name in best]
+
+
+def _address(url: str) -> str:
+    """A page's address, however its index is spelled."""
+    return url.removesuffix("index.html").removesuffix("/")
 
 
 def _host(url: str) -> str:

@@ -190,13 +190,15 @@ def _local_version(held: Sequence[Holding]) -> str:
 
 
 def _metadata(installed: Distribution, version: str, spdx: Sequence[str], texts: set[str]) -> str:
-    """The installed package's metadata, for this version and these licences; its description is a header or the body."""
+    """The installed package's metadata, for this version and these licences."""
     known = cast(Message, installed.metadata)
     changed = {"version", "license-expression", "license-file", "license", "dynamic", "description"}
     lines = [f"{key}: {value}" for key, value in known.items() if key.lower() not in changed]
     lines += [f"Version: {version}", f"License-Expression: {' AND '.join(dict.fromkeys(['MIT', *spdx]))}"]
     lines += [f"License-File: {file}" for file in sorted({"LICENSE", "NOTICE", *texts})]
-    return "\n".join(lines) + f"\n\n{known['Description'] or known.get_payload()}"
+    return (
+        "\n".join(lines) + f"\n\n{known['Description'] or known.get_payload()}"
+    )  # importlib's reader makes it a header
 
 
 def _notice(held: Sequence[Holding], licences: dict[str, Licence]) -> str:
