@@ -7,8 +7,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import venv
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +249,97 @@ def test_claude_code_shows_its_model_exactly_our_text(
         *offered
     }
     assert offered["mcp__pgdocs__search_docs"]["description"].startswith("Use first for anything about PostgreSQL")
+
+
+# --- further clients, by hand: pytest tests/clients --slow ------------------------------------------------------
+
+MORE = ["@google/gemini-cli", "opencode-ai@1", "@openai/codex"]
+
+SCENARIOS = {
+    "2025-11-25": "server-initialize ping tools-list resources-list prompts-list completion-complete "
+    "dns-rebinding-protection",
+    "2026-07-28": "tools-list resources-list prompts-list completion-complete sep-2164-resource-not-found caching "
+    "dns-rebinding-protection http-header-validation input-required-result-unsupported-methods "
+    "input-required-result-ignore-extra-params",
+}
+"""Of the conformance suite. The others need tools of a server made for the suite (test_…), sessions, or what we
+don't claim to have: logging and subscriptions of the older version."""
+
+
+@pytest.fixture(scope="session")
+def more(node: Node, slow: bool) -> Node:
+    if not slow:
+        pytest.skip("further clients are for --slow")
+    node.install(*MORE)
+    node.run("node", "node_modules/opencode-ai/postinstall.mjs")
+    return node
+
+
+def test_opencode_connects(more: Node, indexed: Path) -> None:
+    """`opencode mcp list` starts the server."""
+    command = {"type": "local", "command": SERVER, "environment": {"PGDOCS_DOCS": str(indexed)}, "enabled": True}
+    (more.folder / "opencode.json").write_text(json.dumps({"mcp": {"pgdocs": command}}), encoding="utf-8")
+    assert re.search(r"pgdocs\W.*connected", more.run("opencode", "mcp", "list").stdout)
+
+
+def test_gemini_connects(more: Node, indexed: Path) -> None:
+    """`gemini mcp list` starts the server."""
+    command = {"command": SERVER[0], "args": SERVER[1:], "env": {"PGDOCS_DOCS": str(indexed)}}
+    (more.home / ".gemini").mkdir()
+    (more.home / ".gemini" / "settings.json").write_text(
+        json.dumps({"mcpServers": {"pgdocs": command}}), encoding="utf-8"
+    )
+    listed = more.run("gemini", "mcp", "list", env={"GEMINI_CLI_TRUST_WORKSPACE": "true"})
+    assert re.search(r"pgdocs: .*server\.py.*Connected", listed.stdout + listed.stderr)
+
+
+def test_codex_asks_for_the_tools(more: Node, indexed: Path) -> None:
+    """Before its first request to a model (which goes nowhere here) it greets the server and lists its tools."""
+    heard = more.folder / "heard"
+    script = "import subprocess, sys\nserver = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE)\n"
+    script += "for line in sys.stdin.buffer:\n    open(sys.argv[1], 'ab').write(line)\n"
+    script += "    server.stdin.write(line)\n    server.stdin.flush()\n"
+    listening = [SERVER[0], "-c", script, str(heard), *SERVER]
+    added = more.run("codex", "mcp", "add", "pgdocs", "--env", f"PGDOCS_DOCS={indexed}", "--", *listening)
+    assert added.returncode == 0, added.stderr
+    nowhere = 'model_providers.x={name="x",base_url="http://127.0.0.1:9/v1",env_key="KEY",wire_api="responses"}'
+    with suppress(subprocess.TimeoutExpired):
+        options = ["--skip-git-repo-check", "-c", nowhere, "-c", "model_provider=x", "hello"]
+        more.run("codex", "exec", *options, env={"KEY": "dummy"}, timeout=20)
+    assert [json.loads(line)["method"] for line in heard.read_bytes().splitlines()][:3] == [
+        "initialize",
+        "notifications/initialized",
+        "tools/list",
+    ]
+
+
+def test_fastmcp_lists_and_calls(more: Node, indexed: Path, tmp_path: Path) -> None:
+    """The other Python client, from an environment of its own."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    programs = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+    installed = subprocess.run([programs / "pip", "install", "-q", "fastmcp>=4,<5"], capture_output=True, check=False)
+    if installed.returncode:
+        pytest.skip("PyPI can't be reached")
+    command = {"command": SERVER[0], "args": SERVER[1:], "env": {"PGDOCS_DOCS": str(indexed)}}
+    (more.folder / "fastmcp.json").write_text(json.dumps({"mcpServers": {"pgdocs": command}}), encoding="utf-8")
+    fastmcp = str(programs / "fastmcp")
+    listed = more.run(fastmcp, "list", "fastmcp.json", "--resources", "--prompts")
+    assert all(name in listed.stdout for name in ("search_docs", "how_do_i", "pgdocs://docs", "explain_feature"))
+    called = more.run(fastmcp, "call", "fastmcp.json", "search_docs", "query=first row of each group", "--json")
+    assert "sql-select.html#SQL-DISTINCT" in json.loads(called.stdout)["content"][0]["text"]
+
+
+@pytest.mark.parametrize(("version", "scenario"), [(v, s) for v, names in SCENARIOS.items() for s in names.split()])
+def test_the_conformance_suite_is_content(more: Node, indexed: Path, version: str, scenario: str) -> None:
+    """Over HTTP, by the protocol's own suite, all scenarios that apply to a server of documents."""
+    more.install("@modelcontextprotocol/conformance@0.2.0-alpha.12")
+    command = [*SERVER, "--transport", "http", "--port", "0"]
+    env = {**os.environ, "PGDOCS_DOCS": str(indexed)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stderr
+        url = process.stderr.readline().split()[-1]
+        done = more.run("conformance", "server", "--url", url, "--spec-version", version, "--scenario", scenario)
+        process.kill()
+        process.stderr.read()
+    assert done.returncode == 0, done.stdout[-3_000:]
+    assert re.search(r"Passed: [1-9]\d*/\d+, 0 failed", done.stdout)
