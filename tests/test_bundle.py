@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -188,6 +189,17 @@ def test_one_source_can_be_packed_alone(docs: Path, tmp_path: Path) -> None:
         assert not [name for name in archive.namelist() if "docs/pg__" in name or "dist-info/licenses/Postgre" in name]
 
 
+def test_the_shell_makes_it(docs: Path, tmp_path: Path) -> None:
+    """`pgdocs wheel` prints the file and what is in it; without pages it fails with the cure."""
+    command = [sys.executable, "-m", "pgdocs.serve.cli", "--docs"]
+    shell = partial(subprocess.run, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    done = shell([*command, str(docs), "wheel", "--source=pg"])
+    assert re.match(r"dist.pgdocs_mcp-\S+\+pg18\.6-py3-none-any\.whl: PostgreSQL 18\.6 \(6 pages\)", done.stdout)
+    failed = shell([*command, "nowhere", "wheel"])
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "No pages in nowhere" in failed.stderr
+
+
 def test_without_pages_no_wheel_is_made(tmp_path: Path) -> None:
     """An empty package would look like one that works."""
     (tmp_path / "docs").mkdir()
@@ -211,3 +223,22 @@ def test_every_licence_has_its_text() -> None:
     """What the metadata names is in the package."""
     for licence in LICENCES.values():
         assert len((ROOT / "pgdocs" / "licences" / f"{licence.spdx}.txt").read_text(encoding="utf-8")) > 1000
+
+
+# --- the registry -------------------------------------------------------------------------------------------
+
+
+def test_server_json_is_what_the_registry_takes() -> None:
+    """Valid against its schema, and of the same name, version and command as the package."""
+    jsonschema = pytest.importorskip("jsonschema")  # the MCP SDK brings it
+    told = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+    schema = json.loads((Path(__file__).parent / "fixtures" / "server.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(told, schema)
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    [package] = told["packages"]
+    assert f'name = "{package["identifier"]}"' in project
+    assert f'version = "{told["version"]}"' in project
+    assert told["version"] == package["version"]
+    assert f'{package["identifier"]} = "pgdocs.serve.cli:main"' in project
+    assert f"<!-- mcp-name: {told['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from pgdocs.errors import BadQuery
 from pgdocs.pages import Page, read_page, scan_lines, split_sections
 from pgdocs.scrape.add import main
 from pgdocs.scrape.flavours import FLAVOURS, clean
 from pgdocs.scrape.folder import MAX_DEPTH, Folder
+from pgdocs.search.context import context
 from pgdocs.search.index import DocumentSearchIndex
 
 
@@ -203,7 +205,7 @@ MDX = {
 title: Set up the kettle
 sidebarTitle: no
 ---
-import Install from './_snippets/install.mdx'
+import Install from './\\_snippets/install.mdx'
 import { Callout, CalloutBox } from 'components'
 import Tabs from "components/Tabs"
 import logo from './logo.png'
@@ -238,7 +240,7 @@ Applies to <b>all</b> kettles.
 
 Inline `<Tab title="x">` and `{braces}` stay.
 
-## Next {#next-steps}
+## Next &amp; last {#next-steps}
 
 1. Do this
    and go on
@@ -283,7 +285,7 @@ def test_mdx_code_stays_to_the_letter(kettle: Page) -> None:
     assert "```js\nimport Kettle from 'kettle'\nconst k = { a: `<Kettle />` }\n```" in kettle.body
     assert "```bash\nkettle on\n```" in kettle.body
     assert 'Inline `<Tab title="x">` and `{braces}` stay.' in kettle.body
-    assert "## Next {#next-steps}" in kettle.body
+    assert "## Next & last {#next-steps}" in kettle.body
 
 
 # --- Terraform ----------------------------------------------------------------------------------------------
@@ -364,6 +366,16 @@ def test_what_was_added_is_searched_beside_the_manuals(tea: Path) -> None:
     assert index.search("how do I wash a cup")[0].doc_name == "tea__guides__washing"
     assert index.page("tea/resources/cup").title == "Resource: tea_cup"
     assert index.page("https://registry.example/docs/data-sources/cup#x").title == "Data Source: tea_cup"
+
+
+def test_a_kind_of_page_is_asked_for(tea: Path) -> None:
+    """The resource and the data source of one name are told apart; an unknown kind is refused with those that are."""
+    index = DocumentSearchIndex(tea)
+    for kind, folder in {"resource": "resources", "datasource": "data-sources"}.items():
+        assert {result.kind for result in index.search("tea_cup", kind=kind)} == {kind}
+        assert REGISTRY.format(path=f"{folder}/cup") in context(index, "what is tea_cup", kind=kind).text
+    with pytest.raises(BadQuery, match="use one of datasource, function, guide, resource or all"):
+        index.search("cup", kind="chapter")
 
 
 # --- plain markdown -----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import partial
+from html import unescape
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -166,7 +167,7 @@ def imported_snippets(text: str, include: Include) -> str:
     """`import Snippet from "./_snippet.mdx"` and `<Snippet name="x" />` → the snippet's text; other imports vanish."""
     for name, _, path in _IMPORT.findall(text):
         if name and PurePosixPath(path).suffix in (".md", ".mdx", ""):
-            body = include(path)
+            body = include(path.replace("\\_", "_"))  # some editors escape it there too
             if body is not None:
                 tag = rf"<{name}\b(?P<props>{_PROPS})\s*(?:/>|>(?P<inner>.*?)</{name}\s*>)"
                 text = re.sub(tag, partial(_used, body), text, flags=re.S)
@@ -288,8 +289,12 @@ def comments(text: str, include: Include) -> str:
 
 
 def html(text: str, include: Include) -> str:
-    """HTML tags → what markdown has for them, else their text."""
-    return prose(text, lambda part: _TAG.sub(lambda m: _plain(m) if m["name"].lower() in _HTML else m[0], _links(part)))
+    """HTML tags → what markdown has for them, else their text; entities → their characters."""
+
+    def change(part: str) -> str:
+        return unescape(_TAG.sub(lambda m: _plain(m) if m["name"].lower() in _HTML else m[0], _links(part)))
+
+    return prose(text, change)
 
 
 def components(text: str, include: Include) -> str:

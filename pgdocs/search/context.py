@@ -175,17 +175,21 @@ class _Retrieved:
     weight: Callable[[str], float]
 
 
-def assemble(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> str:
+def assemble(
+    index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
+) -> str:
     """The block of `context` as text. Raises BadQuery, UnknownSource, NoPages."""
-    return context(index, task, token_budget, source).text
+    return context(index, task, token_budget, source, kind).text
 
 
-def context(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> Context:
+def context(
+    index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
+) -> Context:
     """The least text from the manuals that lets one go on with `task`, in at most `token_budget` tokens with all that
     is around it. Raises BadQuery, UnknownSource, NoPages."""
     budget = min(max(token_budget, MIN_BUDGET), MAX_BUDGET)
     note = "" if budget == token_budget else f"token_budget {token_budget} is outside 200–2,000: {budget} is used.\n\n"
-    found = _retrieve(index, task, source)
+    found = _retrieve(index, task, source, kind)
     if not found.confident:
         return _no_answer([near.page for near in found.pages[:2]])
     shown, parts = _chosen(task, found)
@@ -216,18 +220,20 @@ def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budg
     return Context(text, count_tokens(text), tuple(passages))
 
 
-def _retrieve(index: DocumentSearchIndex, task: str, source: str, limit: int = MAX_PAGES) -> _Retrieved:
+def _retrieve(
+    index: DocumentSearchIndex, task: str, source: str, kind: str = "all", limit: int = MAX_PAGES
+) -> _Retrieved:
     """The `limit` best pages. Raises BadQuery, UnknownSource."""
     if not task.strip("\0 \t\r\n"):
         raise BadQuery("The task is empty: say what you want to do, or what you want to know.")
     if len(task) > MAX_TASK:
         raise BadQuery(f"The task has {len(task)} characters: at most {MAX_TASK} can be searched for.")
     state = index._ready
-    state.check(source)
-    scope, ranker = state.scopes.of(task), state.ranker
+    state.check(source, kind)
+    scope, ranker = state.scope(task, kind), state.ranker
     query = ranker.query(scope.text, scope)
     pages, passages = ranker.hybrid(query)
-    allowed = state.allowed(source, scope)
+    allowed = state.allowed(source, scope, kind)
     if allowed is not None:
         pages = np.where(allowed, pages, -np.inf)
     found = []

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag
@@ -106,29 +106,37 @@ class _State:
         for page in sorted(self.pages, key=lambda page: order[page.source]):
             self.by_slug.setdefault(page.slug.lower(), []).append(page)
         self.by_url = {_address(page.url): page for page in reversed(self.pages) if page.url}
-        self._allowed: dict[frozenset[str], Any] = {}
+        self.kinds = sorted({page.kind for page in self.pages} - {""})
+        self._allowed: dict[tuple[frozenset[str], str], Any] = {}
 
-    def check(self, source: str) -> None:
-        """Raises UnknownSource."""
+    def check(self, source: str, kind: str = "all") -> None:
+        """Raises UnknownSource; BadQuery for a kind that no page has."""
         names = [known.name for known in self.sources]
         if source != "all" and source not in names:
             raise UnknownSource(source, names)
+        if kind != "all" and kind not in self.kinds:
+            raise BadQuery(f"Unknown kind {kind!r}: use one of {', '.join(self.kinds)} or all.")
 
-    def allowed(self, source: str, scope: Scope) -> Any:
+    def scope(self, query: str, kind: str = "all") -> Scope:
+        """What the query says about where to look; release notes and lists are asked for by their kind, too."""
+        scope = self.scopes.of(query)
+        return replace(scope, news=scope.news or kind == "release", lists=scope.lists or kind == "contents")
+
+    def allowed(self, source: str, scope: Scope, kind: str = "all") -> Any:
         """The mask of the pages to look in; None: all. Of a page in several versions the first source's is meant."""
         wanted = (
             frozenset({source}) if source != "all" else scope.sources or frozenset(known.name for known in self.sources)
         )
-        if wanted not in self._allowed:
+        if (wanted, kind) not in self._allowed:
             first: dict[tuple[str, str], PageInfo] = {}
             for pages in self.by_slug.values():
                 for page in pages:
-                    if page.source in wanted:
+                    if page.source in wanted and kind in ("all", page.kind):
                         first.setdefault((self.product[page.source], page.slug), page)
             names = {page.doc_name for page in first.values()}
             mask = np.array([page.doc_name in names for page in self.pages])
-            self._allowed[wanted] = None if mask.all() else mask
-        return self._allowed[wanted]
+            self._allowed[wanted, kind] = None if mask.all() else mask
+        return self._allowed[wanted, kind]
 
     def of_one_version(self, symbols: Sequence[Symbol]) -> list[Symbol]:
         """Of each product's definitions those of the first source that has any."""
@@ -254,7 +262,7 @@ class DocumentSearchIndex:
     # --- search ---------------------------------------------------------------------------------------------
 
     def search(
-        self, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all"
+        self, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all", kind: str = "all"
     ) -> list[SearchResult]:
         """The best pages for `query`, each once, with its best section. Raises BadQuery, UnknownSource, NoPages."""
         if not query.strip("\0 \t\r\n"):
@@ -266,11 +274,11 @@ class DocumentSearchIndex:
         if max_results < 1:
             raise BadQuery("max_results must be at least 1.")
         state = self._ready
-        state.check(source)
-        scope = state.scopes.of(query)
+        state.check(source, kind)
+        scope = state.scope(query, kind)
         asked, passages = state.ranker.query(scope.text, scope), state.ranker.passages
         matcher, results = Matcher(query, state.ranker.weight), list[SearchResult]()
-        for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, scope)):
+        for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, scope, kind)):
             page, best = state.pages[hit.page], hit.passages[0][0]
             first = not results
             found = [

@@ -59,6 +59,8 @@ class Weights:
     """Release notes and lists of links answer few questions and hold many words …"""
     news: float = 3.0
     """… unless the query asks for changes."""
+    namesake: float = -0.5
+    """Of pages with the same title the one with the plainest slug is meant (sql-prepare, not ecpg-sql-prepare)."""
 
 
 WEIGHTS = Weights()
@@ -156,6 +158,7 @@ class Ranker:
         self.with_phrases = np.flatnonzero(self.phrase_count)
         self.release = np.array([page.kind == "release" for page in pages], dtype=np.float32)
         self.contents = np.array([page.kind == "contents" for page in pages], dtype=np.float32)
+        self.namesake = _namesakes(pages)
         self.mentions = Mentions(symbols, self._is_word)
 
     def query(self, text: str, scope: Scope = ANYWHERE) -> Query:
@@ -187,13 +190,13 @@ class Ranker:
         pages, passages = ranker(query)
         if allowed is not None:
             pages = np.where(allowed, pages, -np.inf)
-        best = _best(pages, limit + LATE)
+        best = [page for page in _best(pages, limit + LATE) if pages[page] > -np.inf]
         if strategy == "hybrid":
             best = self._late(best, query)
         hits, score = list[Hit](), math.inf
         for page in best[:limit]:
             score = min(score, float(pages[page]))
-            if score == -math.inf or (strategy != "hybrid" and score <= 0):
+            if strategy != "hybrid" and score <= 0:
                 break
             shown = self.order(query, page, passages)[:SHOWN]
             if strategy == "hybrid":
@@ -265,6 +268,7 @@ class Ranker:
         pages, passages = pages / np.float32(query.mass), passages / np.float32(query.mass)
         pages += (w.news if query.scope.news else w.release) * self.release
         pages += (0 if query.scope.lists else w.contents) * self.contents
+        pages += w.namesake * self.namesake
         self._add_names(query, pages, passages)
         return pages, passages
 
@@ -330,6 +334,15 @@ class Ranker:
             if low < high:
                 found += weight * float(self.cosine[low])
         return found
+
+
+def _namesakes(pages: Sequence[PageInfo]) -> Floats:
+    """1 for a page whose title another page of its source has too, under a shorter slug."""
+    shortest: dict[tuple[str, str], int] = {}
+    for page in pages:
+        key = (page.source, page.title.lower())
+        shortest[key] = min(len(page.slug), shortest.get(key, len(page.slug)))
+    return np.array([len(p.slug) > shortest[p.source, p.title.lower()] for p in pages], dtype=np.float32)
 
 
 def confidence(score: float, query: Query) -> float:

@@ -8,18 +8,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from pgdocs.errors import BadQuery, PgdocsError, UnknownSource
 from pgdocs.pages import doc_name_of_file, scan_lines, split_anchors
-from pgdocs.serve.library import Library, docs_folder, holdings
+from pgdocs.serve.library import BUNDLED, Library, docs_folder, holdings, writable_folder
 
 if TYPE_CHECKING:
     from pgdocs.search.index import DocumentSearchIndex
@@ -121,6 +121,9 @@ one_source = click.option(
 )
 
 
+one_kind = click.option("--kind", default="all", show_default=True, help="One kind of page: guide, reference, …")
+
+
 @cli.command(epilog="Example: claude mcp add pgdocs -- pgdocs serve")
 @click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="For http: the address to listen on.")
@@ -151,34 +154,38 @@ def serve(
     "--strategy", type=click.Choice(["hybrid", "exact", "fuzzy", "semantic"]), default="hybrid", show_default=True
 )
 @one_source
+@one_kind
 @as_json
 @click.pass_obj
 def search(
-    library: Library, query: tuple[str, ...], max_results: int, strategy: str, source: str, as_json: bool
+    library: Library, query: tuple[str, ...], max_results: int, strategy: str, source: str, kind: str, as_json: bool
 ) -> None:
     """Find the passages that answer a question."""
     from pgdocs.serve.text import search_text
 
     index, words = library.index(), " ".join(query)
     if as_json:
-        _print_json([asdict(result) for result in index.search(words, max_results, strategy, source)])
+        _print_json([asdict(result) for result in index.search(words, max_results, strategy, source, kind)])
     else:
-        _print(search_text(index, words, max_results, strategy, source), index, words)
+        _print(search_text(index, words, max_results, strategy, source, kind), index, words)
 
 
 @cli.command(epilog='Example: pgdocs ask "when to retry a transaction" --budget 400 --compare')
 @click.argument("task", nargs=-1, required=True)
 @click.option("--budget", type=click.IntRange(200, 2000), default=800, show_default=True, help="Tokens at most.")
 @one_source
+@one_kind
 @click.option("--compare", is_flag=True, help="Also show what five sections as they are would cost.")
 @as_json
 @click.pass_obj
-def ask(library: Library, task: tuple[str, ...], budget: int, source: str, compare: bool, as_json: bool) -> None:
+def ask(
+    library: Library, task: tuple[str, ...], budget: int, source: str, kind: str, compare: bool, as_json: bool
+) -> None:
     """Answer a question in a few hundred tokens, as how_do_i does."""
     from pgdocs.search.context import context, naive
 
     index, words = library.index(), " ".join(task)
-    answer = context(index, words, budget, source)
+    answer = context(index, words, budget, source, kind)
     plain = naive(index, words, source) if compare else None
     if as_json:
         _print_json({**asdict(answer), **({"compare": asdict(plain)} if plain else {})})
@@ -303,20 +310,67 @@ def _unusable(index: DocumentSearchIndex, source: str, lines: list[str]) -> Iter
 @as_json
 @click.pass_context
 def scrape(ctx: click.Context, arguments: tuple[str, ...], as_json: bool) -> None:
-    """Fetch the manuals (needs pgdocs-mcp[scrape])."""
+    """Fetch the manuals (needs pgdocs-mcp[scrape]).
+
+    Several versions stand side by side: --add pg17 puts PostgreSQL 17 beside what is there."""
     try:
         from pgdocs.scrape.cli import main as scrape_main
     except ImportError as error:
         raise click.ClickException(f"{error}: pip install 'pgdocs-mcp[scrape]' brings what scraping needs.") from error
+    _fill_folder(ctx, scrape_main, arguments, as_json)
+
+
+@cli.command(
+    context_settings={"ignore_unknown_options": True},
+    add_help_option=False,
+    epilog="""\
+Example: pgdocs add handbook ~/work/handbook/docs
+         pgdocs add fastapi --git https://github.com/fastapi/fastapi --subdir docs/en/docs --also docs_src""",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@as_json
+@click.pass_context
+def add(ctx: click.Context, arguments: tuple[str, ...], as_json: bool) -> None:
+    """Index a folder of markdown or MDX beside the manuals.
+
+    MkDocs, MDX, Terraform providers, plain markdown; from this machine or from a git repository."""
+    from pgdocs.scrape.add import main as add_main
+
+    _fill_folder(ctx, add_main, arguments, as_json)
+
+
+def _fill_folder(
+    ctx: click.Context, main: Callable[[Sequence[str]], int], arguments: tuple[str, ...], as_json: bool
+) -> NoReturn:
+    """Run what puts pages into the folder; the pages that come with a package are not the user's to change."""
+    docs = ctx.obj.docs_dir if ctx.obj.docs_dir != BUNDLED / "docs" else writable_folder()
     if "--help" in arguments:
-        click.echo(ctx.get_help() + "\n\nThe scraper's own:\n")
-    out = str(ctx.obj.docs_dir)
+        click.echo(ctx.get_help() + "\n\nIts own options:\n")
     if not as_json:
-        sys.exit(scrape_main(["--out", out, *arguments]))
+        sys.exit(main(["--out", str(docs), *arguments]))
     with redirect_stdout(sys.stderr):
-        code = scrape_main(["--out", out, *arguments])
-    _print_json({holding.source: holding._asdict() for holding in holdings(ctx.obj.docs_dir)})
+        code = main(["--out", str(docs), *arguments])
+    _print_json({holding.source: holding._asdict() for holding in holdings(docs)})
     sys.exit(code)
+
+
+@cli.command(epilog="Example: pgdocs wheel --out dist --source pg --source postgis")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="dist", show_default=True)
+@click.option("--source", "names", multiple=True, help="Only this source; may be repeated.", shell_complete=_sources)
+@as_json
+@click.pass_obj
+def wheel(library: Library, out: Path, names: tuple[str, ...], as_json: bool) -> None:
+    """Pack code, pages and index into one wheel.
+
+    It works offline after pip install, with nothing else to do. The manuals' licences are in it."""
+    from pgdocs.serve.bundle import build_wheel
+
+    file, built = build_wheel(library.docs_dir, out, names)
+    if as_json:
+        _print_json({"file": str(file), **built})
+    else:
+        labels = ", ".join(f"{told['label']} ({told['pages']:,} pages)" for told in built["sources"].values())
+        click.echo(clean(f"{file}: {labels}, {file.stat().st_size / 1e6:.1f} MB"))
 
 
 @cli.command(

@@ -80,6 +80,7 @@ Strategy = Annotated[
     Literal["hybrid", "exact", "fuzzy", "semantic"], Field(description="hybrid, unless you know better")
 ]
 Source = Annotated[str, Field(description="all, or one source: pg, postgis, …")]
+Kind = Annotated[str, Field(description="all, or one kind of page: tutorial, guide, reference, release, …")]
 Task = Annotated[str, Field(description="What you want to do or know, in a sentence")]
 Budget = Annotated[int, Field(description="Tokens of the whole answer, 200 to 2,000")]
 Name = Annotated[str, Field(description="As in SQL: jsonb_set, ST_Buffer, ->>, work_mem")]
@@ -202,11 +203,15 @@ def make_server(library: Library, structured: bool = False) -> PgdocsServer:
 
     @tool("Search the PostgreSQL and PostGIS manuals", meta={"anthropic/alwaysLoad": True})
     async def search_docs(
-        query: Query, max_results: MaxResults = 5, strategy: Strategy = "hybrid", source: Source = "all"
+        query: Query,
+        max_results: MaxResults = 5,
+        strategy: Strategy = "hybrid",
+        source: Source = "all",
+        kind: Kind = "all",
     ) -> CallToolResult:
         """Use first for anything about PostgreSQL or PostGIS: SQL, functions, settings, errors, tuning, spatial
         queries. Returns ranked passages of the official manuals, each with version and URL."""
-        return await answer("search_docs", text.search_text, query, max_results, strategy, source)
+        return await answer("search_docs", text.search_text, query, max_results, strategy, source, kind)
 
     @tool("Signatures of a function, operator, setting or command")
     async def get_function_signature(name: Name) -> CallToolResult:
@@ -215,10 +220,12 @@ def make_server(library: Library, structured: bool = False) -> PgdocsServer:
         return await answer("get_function_signature", text.signature_text, name)
 
     @tool("How to do something, from the manuals", meta={"anthropic/alwaysLoad": True})
-    async def how_do_i(task: Task, token_budget: Budget = 800, source: Source = "all") -> CallToolResult:
+    async def how_do_i(
+        task: Task, token_budget: Budget = 800, source: Source = "all", kind: Kind = "all"
+    ) -> CallToolResult:
         """Use for a task or a question that needs an answer rather than a list of pages: the smallest set of passages
         that answers it, each cited with version and URL, within a token budget."""
-        return await answer("how_do_i", text.context_text, task, token_budget, source)
+        return await answer("how_do_i", text.context_text, task, token_budget, source, kind)
 
     @tool("Read a page of the manuals")
     async def get_doc(page: PageName = "", section: SectionName = "", part: PartNumber = 1) -> CallToolResult:

@@ -43,12 +43,17 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(.*\S)")
 
 
 def search_text(
-    index: DocumentSearchIndex, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all"
+    index: DocumentSearchIndex,
+    query: str,
+    max_results: int = 5,
+    strategy: str = "hybrid",
+    source: str = "all",
+    kind: str = "all",
 ) -> str:
     """Ranked passages, or the nearest ones under a first line that says that none is an answer."""
     from pgdocs.search.rank import CONFIDENT  # a server imports this file before its handshake, and numpy after it
 
-    results = index.search(checked(query, "query"), max_results, strategy, source)
+    results = index.search(checked(query, "query"), max_results, strategy, source, kind)
     if not results:
         return f'{NOT_CONFIDENT}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
     weak = strategy == "hybrid" and results[0].score < CONFIDENT
@@ -77,11 +82,13 @@ def shown_passage(result: SearchResult, of: int, beside: int) -> str:
 # --- how_do_i ---------------------------------------------------------------------------------------------
 
 
-def context_text(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> str:
+def context_text(
+    index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
+) -> str:
     """The least text that answers a task, within a budget of tokens."""
     from pgdocs.search.context import assemble
 
-    return assemble(index, checked(task, "task"), token_budget, source)
+    return assemble(index, checked(task, "task"), token_budget, source, kind)
 
 
 # --- get_function_signature -------------------------------------------------------------------------------

@@ -98,11 +98,16 @@ class Context:
 
 
 def search(
-    index: DocumentSearchIndex, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all"
+    index: DocumentSearchIndex,
+    query: str,
+    max_results: int = 5,
+    strategy: str = "hybrid",
+    source: str = "all",
+    kind: str = "all",
 ) -> Found:
     from pgdocs.search.rank import CONFIDENT
 
-    results = index.search(text.checked(query, "query"), max_results, strategy, source)
+    results = index.search(text.checked(query, "query"), max_results, strategy, source, kind)
     confident = bool(results) and (strategy != "hybrid" or results[0].score >= CONFIDENT)
     found = [
         Result(
@@ -153,10 +158,12 @@ def document(index: DocumentSearchIndex, page: str = "", section: str = "", part
     return Document(doc.title, doc.path, doc.url, parts[part - 1].shown, part, len(parts), doc.call)
 
 
-def context(index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all") -> Context:
+def context(
+    index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
+) -> Context:
     from pgdocs.search import context as search_context
 
-    found = search_context.context(index, text.checked(task, "task"), token_budget, source)
+    found = search_context.context(index, text.checked(task, "task"), token_budget, source, kind)
     passages = [Passage(text.short_name(p.doc_name), p.path, p.url, p.text) for p in found.passages]
     return Context(passages, "" if passages else found.text)
 
