@@ -315,7 +315,11 @@ def test_a_client_reads_resources_and_completes_their_names(docs: Path, era: str
 def test_every_error_says_what_to_do(docs: Path, era: str) -> None:
     """Wrong arguments get one short sentence that names the right ones, never a stack trace or pydantic's URL."""
     cases: list[tuple[str, dict[str, Any], str]] = [
-        ("search_docs", {"query": "x", "limit": 3}, "no argument 'limit': use query, max_results, strategy, source, kind."),
+        (
+            "search_docs",
+            {"query": "x", "limit": 3},
+            "no argument 'limit': use query, max_results, strategy, source, kind.",
+        ),
         ("search_docs", {}, "query: Field required."),
         ("search_docs", {"query": ["x"]}, "query: Input should be a valid string."),
         ("search_docs", {"query": "x", "max_results": 21}, "less than or equal to 20."),
