@@ -26,7 +26,9 @@ from pgdocs.scrape.local import download_package, installed
 from pgdocs.scrape.setup import get_manuals
 from pgdocs.scrape.shelf import MANIFEST, read_json
 from pgdocs.scrape.sources import SOURCES, source_of
+from pgdocs.search.context import context
 from pgdocs.search.index import DocumentSearchIndex
+from pgdocs.serve.text import search_text
 
 
 @pytest.fixture(autouse=True)
@@ -305,6 +307,20 @@ def test_a_version_that_is_not_indexed_is_refused_with_those_that_are(versions: 
     """Another version's answer would be taken for this one's."""
     with pytest.raises(UnknownSource, match=r"'pg16': use one of pg, pg17, pg9\.6, postgis or all"):
         versions.search("kettle", source="pg16")
+
+
+def test_an_answer_says_that_it_is_of_another_version(versions: DocumentSearchIndex) -> None:
+    """Asked "in PG 16" where only others are there, silence would pass 18's answer off as 16's."""
+    said = "PostgreSQL 16 is not indexed: what follows is of PostgreSQL 18, PostgreSQL 17, PostgreSQL 9.6."
+    assert search_text(versions, "descale a kettle in PG 16").startswith(said)
+    assert context(versions, "how do I descale a kettle in PostgreSQL 16").text.startswith(said)
+    for query in (
+        "descale a kettle in PG 17",
+        "descale a kettle",
+        "a kettle from before pg 16",
+        "kettle in PostGIS 3.5",
+    ):
+        assert "is not indexed" not in search_text(versions, query), query
 
 
 def test_signatures_are_those_of_the_default_version(versions: DocumentSearchIndex) -> None:

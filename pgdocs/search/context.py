@@ -190,6 +190,7 @@ def context(
     budget = min(max(token_budget, MIN_BUDGET), MAX_BUDGET)
     note = "" if budget == token_budget else f"token_budget {token_budget} is outside 200–2,000: {budget} is used.\n\n"
     found = _retrieve(index, task, source, kind)
+    note += f"{missing}\n\n" if (missing := index.missing_version(task)) else ""
     if not found.confident:
         return _no_answer([near.page for near in found.pages[:2]])
     shown, parts = _chosen(task, found)

@@ -321,6 +321,10 @@ class DocumentSearchIndex:
         state = self._ready
         return state.of_one_version(state.ranker.mentions.table.find(name))
 
+    def missing_version(self, query: str) -> str:
+        """A sentence where the query asks for a version of a manual that is not indexed, else ""."""
+        return self._ready.scopes.of(query).missing
+
     def near_names(self, name: str, limit: int = 5) -> list[str]:
         """Names that are spelled nearly like `name`."""
         return self._ready.ranker.mentions.table.near(name, limit)

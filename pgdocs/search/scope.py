@@ -27,11 +27,13 @@ _IN = r"(?:in|on|with|for|using|under|from)\s+"
 
 @dataclass(frozen=True)
 class Scope:
-    """`text`: what to look for; `sources`: where (None: in all of them). Does the query ask for changes (`news`), for
-    a list, does it name another product (`elsewhere`), or ask for that one's counterpart?"""
+    """`text`: what to look for; `sources`: where (None: in all of them); `missing`: a sentence about the version that
+    is asked for and not there. Does the query ask for changes (`news`), for a list, does it name another product
+    (`elsewhere`), or ask for that one's counterpart?"""
 
     text: str = ""
     sources: frozenset[str] | None = None
+    missing: str = ""
     news: bool = False
     lists: bool = False
     elsewhere: bool = False
@@ -51,13 +53,15 @@ class Scopes:
     def __init__(self, sources: Sequence[tuple[str, str]], elsewhere: Iterable[str] = ()) -> None:
         self._versions: dict[str, dict[str, str]] = {}
         for name, label in sources:
-            product, version = split_label(label)
-            self._versions.setdefault(product.lower(), {})[name] = version
+            self._versions.setdefault(_product(label), {})[name] = split_label(label)[1]
         words = {product: _word(product, names) for product, names in self._versions.items()}
         self._words = [re.compile(rf"{_BEFORE}(?:{word})\b", re.IGNORECASE) for word in words.values()]
         self._naming = {product: _naming(word) for product, word in words.items()}
-        any_word = "|".join(words.values())
-        self._scoping = re.compile(rf"(?:^\s*|{_BEFORE}(?:in|on|for|using|under)\s+)(?:{any_word}){_VERSION}:?", re.I)
+        self._labels = {product: [label for _, label in sources if _product(label) == product] for product in words}
+        self._scoping = {
+            product: re.compile(rf"(?:^\s*|{_BEFORE}(?:in|on|for|using|under)\s+)(?:{word}){_VERSION}:?", re.IGNORECASE)
+            for product, word in words.items()
+        }
         self._elsewhere = _any_of(elsewhere)
 
     def of(self, query: str) -> Scope:
@@ -76,6 +80,7 @@ class Scopes:
         return Scope(
             text=query if is_of_two or news else self._without_version(query),
             sources=frozenset(named) or None,
+            missing=self._missing(query),
             news=news,
             lists=bool(_LISTS.search(query)),
             elsewhere=bool(self._elsewhere.search(query)),
@@ -84,8 +89,21 @@ class Scopes:
 
     def _without_version(self, query: str) -> str:
         """`merge in PG 17` → `merge`: what scopes a query is not looked for in the pages."""
-        rest = self._scoping.sub(" ", query).strip()
-        return rest or query
+        rest = query
+        for pattern in self._scoping.values():
+            rest = pattern.sub(" ", rest)
+        return rest.strip() or query
+
+    def _missing(self, query: str) -> str:
+        """`in PG 17` where there is only 18: another version's answer must not be taken for that one's."""
+        for product, pattern in self._scoping.items():
+            for match in pattern.finditer(query):
+                known = [version for version in self._versions[product].values() if version]
+                if known and not any(_same_version(match["version"], version) for version in known):
+                    labels = self._labels[product]
+                    asked = f"{split_label(labels[0])[0]} {match['version']}"
+                    return f"{asked} is not indexed: what follows is of {', '.join(labels)}."
+        return ""
 
     def _meant(self, product: str, version: str) -> list[str]:
         """The sources of a product that have this version; all of them where none has."""
@@ -97,6 +115,10 @@ def split_label(label: str) -> tuple[str, str]:
     """`PostgreSQL 18` → (`PostgreSQL`, `18`)."""
     match = re.fullmatch(r"(.*?)\s*v?(\d+(?:\.\d+)*)?", label)
     return (match[1] or label, match[2] or "") if match else (label, "")
+
+
+def _product(label: str) -> str:
+    return split_label(label)[0].lower()
 
 
 def _word(product: str, names: Iterable[str]) -> str:

@@ -59,6 +59,7 @@ def search_text(
     weak = strategy == "hybrid" and results[0].score < CONFIDENT
     joined = "\n\n".join(_result(number, result, len(results)) for number, result in enumerate(results, 1))
     first = f"{NOT_CONFIDENT}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
+    first += f"{missing}\n\n" if (missing := index.missing_version(query)) else ""
     section = results[0].section and results[0].url.partition("#")[2]
     more = f'page="{short_name(results[0].doc_name)}"' + (f', section="{section}"' if section else "")
     return f"{first}{joined}\n\n---\nRead on with get_doc({more})."

@@ -124,7 +124,8 @@ def search(
     ]
     anchor = results[0].section and results[0].url.partition("#")[2] if results else ""
     more = {"page": found[0].page if found else ""} | ({"section": anchor} if anchor else {})
-    return Found(confident, found, "" if confident else text.NOT_CONFIDENT, more)
+    notes = ("" if confident else text.NOT_CONFIDENT, index.missing_version(query))
+    return Found(confident, found, "\n\n".join(filter(None, notes)), more)
 
 
 def signature(index: DocumentSearchIndex, name: str) -> Definitions:
@@ -165,7 +166,7 @@ def context(
 
     found = search_context.context(index, text.checked(task, "task"), token_budget, source, kind)
     passages = [Passage(text.short_name(p.doc_name), p.path, p.url, p.text) for p in found.passages]
-    return Context(passages, "" if passages else found.text)
+    return Context(passages, index.missing_version(task) if passages else found.text)
 
 
 ANSWERS: dict[str, tuple[Callable[..., Any], type]] = {
