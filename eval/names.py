@@ -21,6 +21,7 @@ LONG = 6
 EVERYDAY = frozenset(
     (
         "views",
+        "collations",
         "tables",
         "columns",
         "triggers",

@@ -193,6 +193,14 @@ def test_of_a_page_in_two_versions_the_default_one_answers(tmp_path: Path) -> No
     assert names(both, "steep_minutes", source="pg17")[0] == "pg17__config-steeping"
 
 
+def test_of_namesakes_the_plain_one_is_meant(tmp_path: Path) -> None:
+    """Two pages called POUR: who types the name gets the command, not the embedded variant."""
+    body = "POUR — fill cups from a pot\n\n## Description\n\nPOUR tilts the pot."
+    other = page("pg", "ecpg-sql-pour", "POUR", f"{body} POUR fills cups.", PG, "reference")
+    both = DocumentSearchIndex(write(tmp_path / "docs", [*PAGES, other]))
+    assert names(both, "POUR")[:2] == ["pg__sql-pour", "pg__ecpg-sql-pour"]
+
+
 @pytest.mark.parametrize("strategy", ["exact", "fuzzy", "semantic"])
 def test_a_strategy_by_name_says_so(index: DocumentSearchIndex, strategy: str) -> None:
     """Each ranker can be asked alone; its scores are 0 to 1 and its name is the match type."""
@@ -218,7 +226,11 @@ def test_scores_fall_and_lie_between_0_and_1(index: DocumentSearchIndex) -> None
     scores = [result.score for result in index.search("blend leaves of two gardens", 7)]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score < 1 for score in scores)
-    assert index.search("zorbing quilts of mauve")[0].score < 0.5 < index.search("blend leaves of two gardens")[0].score
+    assert (
+        index.search("zorbing quilts of mauve minutes")[0].score
+        < 0.5
+        < index.search("blend leaves of two gardens")[0].score
+    )
 
 
 def test_another_product_is_doubted(index: DocumentSearchIndex) -> None:
@@ -363,6 +375,12 @@ def test_other_arguments_are_checked(index: DocumentSearchIndex) -> None:
         index.search("tea", source="mysql")
     with pytest.raises(BadQuery):
         index.search("tea", 0)
+
+
+@pytest.mark.parametrize("query", ["the of and", "zzxqj", "?"])
+def test_what_no_page_speaks_of_finds_nothing(index: DocumentSearchIndex, query: str) -> None:
+    """Better no result than pages in the order of their names."""
+    assert index.search(query) == []
 
 
 @pytest.mark.parametrize("query", ["->>", '"', "*", "(", "tea\0pot", "x " * 4000, "\ud800 tea", "%", "the of and"])

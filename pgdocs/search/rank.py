@@ -190,14 +190,12 @@ class Ranker:
         pages, passages = ranker(query)
         if allowed is not None:
             pages = np.where(allowed, pages, -np.inf)
-        best = [page for page in _best(pages, limit + LATE) if pages[page] > -np.inf]
+        best = [page for page in _best(pages, limit + LATE) if pages[page] > 0]  # something speaks for it
         if strategy == "hybrid":
             best = self._late(best, query)
         hits, score = list[Hit](), math.inf
         for page in best[:limit]:
             score = min(score, float(pages[page]))
-            if strategy != "hybrid" and score <= 0:
-                break
             shown = self.order(query, page, passages)[:SHOWN]
             if strategy == "hybrid":
                 hits.append(Hit(page, shown, confidence(score, query), self._agreed(query, page, shown[0][0])))
@@ -206,10 +204,10 @@ class Ranker:
         return hits
 
     def _late(self, best: list[int], query: Query) -> list[int]:
-        """Release notes and lists of links not before the place LATE, unless the query asks for them."""
+        """Release notes and lists of links after LATE others, unless the query asks for them or there is nothing else."""
         late = self.release * (not query.scope.news) + self.contents * (not query.scope.lists)
         first = [page for page in best if not late[page]][:LATE]
-        return first + [page for page in best if page not in first]
+        return first + [page for page in best if page not in first] if len(first) in (0, LATE) else first
 
     def order(self, query: Query, page: int, passages: Floats) -> list[tuple[int, float]]:
         """The passages of a page, best first, each with its score (the best one's: 1).
