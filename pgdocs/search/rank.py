@@ -204,7 +204,7 @@ class Ranker:
         return hits
 
     def _late(self, best: list[int], query: Query) -> list[int]:
-        """Release notes and lists of links after LATE others, unless the query asks for them or there is nothing else."""
+        """Release notes and lists of links after LATE others, unless the query asks for them or all else is silent."""
         late = self.release * (not query.scope.news) + self.contents * (not query.scope.lists)
         first = [page for page in best if not late[page]][:LATE]
         return first + [page for page in best if page not in first] if len(first) in (0, LATE) else first
