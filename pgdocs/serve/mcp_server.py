@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 import anyio.to_thread
+from anyio import CapacityLimiter
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
@@ -66,6 +67,9 @@ _PRODUCT = re.compile(r"[A-Za-z]{2,20}(?: [A-Za-z]{2,20})? \d[\w.]{0,9}")
 _SOURCE = re.compile(r"[\w.-]{1,30}")
 """What the instructions repeat of the folder's own words: a product with its version and a source's name, nothing that
 could be a sentence (they are read before the guard is)."""
+
+_threads = CapacityLimiter(4)
+"""Of the threads that answer: they share one interpreter, so that more of them only take memory and turns."""
 
 HANDSHAKE = frozenset({"initialize", "server/discover", "ping"})
 
@@ -326,7 +330,7 @@ async def _resource(library: Library, function: Callable[..., str], *arguments: 
 
 async def _in_thread(function: Callable[..., Result], *arguments: Any) -> Result:
     """Run in a thread that nobody waits for when the client cancels or goes away: an index may be building in it."""
-    return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+    return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True, limiter=_threads)
 
 
 # --- short texts ----------------------------------------------------------------------------------------------
