@@ -292,7 +292,9 @@ def test_setup_from_nothing_to_a_server_that_answered(tmp_path: Path, mirror: Mi
     (home / ".venv" / "bin" / "python").write_text("half made", encoding="utf-8")
     for name in ("teapot.html", "gone-abroad.html"):  # files have no redirects
         html = mirror.pages["pg"].pop(mirror.moved[name], b"")
-        mirror.pages["pg"][name] = html or pg_page("Abroad", "ABROAD", "<p>Tea.</p>", "index.html")
+        mirror.pages["pg"][name] = html or pg_page(
+            "Abroad", "ABROAD", "<p>To build an index of teas.</p>", "index.html"
+        )
     sites = mirror.save(tmp_path / "sites")
     with subprocess.Popen(
         [home / "setup.sh"], stdout=subprocess.PIPE, start_new_session=True, encoding="utf-8"
