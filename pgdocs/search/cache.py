@@ -131,10 +131,11 @@ def loads(blob: bytes) -> dict[str, Any]:
     start = len(MAGIC) + 4
     if blob[: len(MAGIC)] != MAGIC:
         raise ValueError("not an index of this version")
-    body = memoryview(blob)[start:]
-    if zlib.crc32(body) != int.from_bytes(blob[len(MAGIC) : start], "big"):
+    if zlib.crc32(memoryview(blob)[start:]) != int.from_bytes(blob[len(MAGIC) : start], "big"):
         raise ValueError("damaged")
-    data = _unpack(_PlainUnpickler(io.BytesIO(body)).load())
+    file = io.BytesIO(blob)  # shares the bytes as long as nobody writes
+    file.seek(start)
+    data = _unpack(_PlainUnpickler(file).load())
     if not isinstance(data, dict):
         raise ValueError("not an index")
     return data

@@ -382,8 +382,8 @@ def _sources(pages: Sequence[PageInfo], passage_page: Any) -> list[SourceInfo]:
         found.setdefault(page.source, [0, 0])[0] += 1
         if page.path:
             labels.setdefault(page.source, page.path[0])
-    for number in passage_page.tolist():
-        found[pages[number].source][1] += 1
+    for page, passages in zip(pages, np.bincount(passage_page, minlength=len(pages)).tolist(), strict=True):
+        found[page.source][1] += passages
     known = [SourceInfo(name, labels.get(name, name), *counts) for name, counts in found.items()]
     most: dict[str, int] = {}
     for source in known:
