@@ -300,7 +300,8 @@ FRAME = frozenset(
 
 
 def words(text: str) -> set[str]:
-    return {word for word in re.findall(r"[\w.#-]+", text.casefold()) if not re.fullmatch(r"[\d.#-]+", word)}
+    found = (word.strip(".") for word in re.findall(r"[\w.#-]+", text.casefold()))
+    return {word for word in found if not re.fullmatch(r"[\d.#-]*", word)}
 
 
 def texts(data: Any) -> Iterator[str]:
