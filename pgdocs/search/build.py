@@ -36,7 +36,7 @@ from pgdocs.errors import NoPages
 from pgdocs.pages import PATH_SEPARATOR, Page, Section, read_page, split_anchors, split_blocks, split_sections, unlink
 from pgdocs.search import cache
 from pgdocs.search.symbols import extract
-from pgdocs.search.tokens import strip_markdown, tokens
+from pgdocs.search.tokens import pairs, strip_markdown, tokens
 
 PASSAGE = 1400
 """Characters of a passage, about: long enough to hold an answer, short enough to rank on its own."""
@@ -194,15 +194,16 @@ def _fields(
 ) -> dict[str, Any]:
     bodies = [strip_markdown(unlink(text)) for *_, text in passages]
     heads = [f"{pages[page].title} {section} {pages[page].slug}" for page, _, section, _ in passages]
-    phrase_texts = [text for *_, text in phrases]
-    vectorizer = CountVectorizer(analyzer=tokens, dtype=np.float32)
-    counts = vectorizer.fit_transform([*bodies, *heads, *phrase_texts])
+    phrase_tokens = [tokens(text) for *_, text in phrases]
+    vectorizer = CountVectorizer(analyzer=list, dtype=np.float32)
+    counts = vectorizer.fit_transform([*map(tokens, bodies), *map(tokens, heads), *phrase_tokens])
     p, q = len(passages), len(phrases)
     body, head, phrase = counts[:p], counts[p : 2 * p], counts[2 * p :]
     own = csr_matrix((np.ones(p, np.float32), ([x[0] for x in passages], np.arange(p))), (len(pages), p))
     of = csr_matrix((np.ones(q, np.float32), ([x[0] for x in phrases], np.arange(q))), (len(pages), q))
     first = np.searchsorted(np.array([x[0] for x in passages]), np.arange(len(pages)))
     parts = {"phrases": of @ phrase, "text": own @ body, "head": head[first]}
+    pair, codes = _pairs(phrase_tokens)
     whole = sum(weight * _normed(parts[name], b) for name, (weight, b) in PAGE_PARTS.items())
     return {
         "terms": "\n".join(str(term) for term in vectorizer.get_feature_names_out()),
@@ -211,10 +212,21 @@ def _fields(
             "body": _field(_normed(body, FIELDS["body"][1], SHORT), FIELDS["body"][0]),
             "head": _field(_normed(head, FIELDS["head"][1]), FIELDS["head"][0]),
             "phrase": _field(_normed(phrase, FIELDS["phrase"][1]), FIELDS["phrase"][0]),
+            "pair": _field(_normed(pair, FIELDS["phrase"][1]), FIELDS["phrase"][0]),
             "page": _field(whole, PAGE_K1),
         },
+        "pairs": codes,
         "cosine": _cosine(body),
     }
+
+
+def _pairs(texts: Sequence[list[str]]) -> tuple[Any, Any]:
+    """Which phrase (row) holds which two tokens side by side (column), and the sorted codes of the columns."""
+    found = [sorted(set(pairs(text))) for text in texts]
+    codes, columns = np.unique(np.array([code for row in found for code in row], dtype=np.uint32), return_inverse=True)
+    rows = np.repeat(np.arange(len(found)), [len(row) for row in found])
+    held = csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), (len(found), len(codes)))
+    return held, codes
 
 
 def _normed(counts: Any, b: float, least: float = 0.0) -> Any:

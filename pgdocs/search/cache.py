@@ -36,7 +36,7 @@ PHRASES_DIR = Path(__file__).parents[1] / "phrases"
 Files = dict[str, tuple[int, int, str]]
 """Relative path → size, mtime in ns, hash."""
 
-_DTYPES = frozenset({"float16", "float32", "int32", "uint16", "uint8", "bool"})
+_DTYPES = frozenset({"float16", "float32", "int32", "uint32", "uint16", "uint8", "bool"})
 
 
 # --- what the index is made from ----------------------------------------------------------------------------

@@ -232,12 +232,14 @@ class DocumentSearchIndex:
 
         if not cache.scan(self.docs_dir):
             raise NoPages(self.docs_dir)
-        here = str(Path(__file__).parents[2])
+        here = str(Path(__file__).parents[2])  # also where it runs: `-m` would take a `pgdocs` in the caller's folder
         path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
-        command = [sys.executable, "-m", "pgdocs.search.build", str(self.docs_dir)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         try:
-            with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, **pipes) as child:  # type: ignore[call-overload]
+            command = [sys.executable, "-m", "pgdocs.search.build", str(self.docs_dir.resolve())]
+            with subprocess.Popen(  # type: ignore[call-overload]
+                command, cwd=here, env={**os.environ, "PYTHONPATH": path}, **pipes
+            ) as child:
                 errors: list[bytes] = []
                 reader = threading.Thread(target=lambda: errors.append(child.stderr.read()), daemon=True)
                 reader.start()

@@ -6,7 +6,7 @@ few additions over slices, for each of its terms:
     scores[docs[a:b]] += weight * values[a:b]
 
     body    a passage's text              page    a page's phrases, text and headings as one (BM25F)
-    head    its headings, title, slug     phrase  each phrase as a text of its own
+    head    its headings, title, slug     phrase  each phrase as a text of its own (pair: its neighbouring words)
 
 All of it is divided by the query's own weight (the idf of its terms, known or not), so that a score says how much of
 the query was found, whatever its length; names and kinds of page are added to that.
@@ -27,7 +27,7 @@ from rapidfuzz import fuzz, process, utils
 from pgdocs.search.mentions import NEAR, PART, SPOKEN, WHOLE, Mention, Mentions
 from pgdocs.search.scope import ANYWHERE, Scope
 from pgdocs.search.symbols import Symbol
-from pgdocs.search.tokens import stem, tokens
+from pgdocs.search.tokens import pairs, stem, tokens
 
 if TYPE_CHECKING:
     from pgdocs.search.index import PageInfo
@@ -40,9 +40,11 @@ class Weights:
     """What each part counts in a page's score; the body of its best passage counts 1. Found by `eval/tune.py`."""
 
     head: float = 0.5
-    page: float = 2.5
-    phrase: float = 1.0
-    more_phrases: float = 0.6
+    page: float = 3.0
+    phrase: float = 1.3
+    pair: float = 0.5
+    """Two words side by side as in a phrase: they keep `polygon to line` from `line to polygon`."""
+    more_phrases: float = 0.8
     """The second and third best phrase: several people put it so."""
     rare_here: float = 1.5
     vote: float = 1.5
@@ -72,11 +74,11 @@ CONFIDENT = 0.5
 """A best hit below this is no confident answer: it tells 9 of 10 questions about other products from those about ours,
 at the cost of at most 3 in 100 of the latter (`eval/run.py` prints both)."""
 
-MIDDLE = 2.4
+MIDDLE = 3.0
 """The page score that is CONFIDENT: x² / (x² + MIDDLE²) is the score in 0..1, where x is the page's score less doubt.
 Fitted, with the two below, to which of the development questions and of ours the manuals answer."""
 
-DOUBT, COUNTERPART = 4.5, 1.5
+DOUBT, COUNTERPART = 5.6, 1.9
 """Taken from it where the query names another product; given back where it asks for that product's counterpart."""
 
 LATE = 3
@@ -101,10 +103,12 @@ class Hit:
 
 @dataclass(frozen=True)
 class Query:
-    """A query as the index sees it: (term, weight)s, the idf of all of its terms, unknown ones too, names and scope."""
+    """A query as the index sees it: (term, weight)s and (pair, 1)s, the idf of all terms, unknown ones too, names and
+    scope."""
 
     text: str
     terms: list[tuple[int, float]]
+    pairs: list[tuple[int, float]]
     mass: float
     mentions: list[Mention]
     scope: Scope
@@ -149,6 +153,7 @@ class Ranker:
         terms = data["terms"].split("\n")
         self.terms = dict(zip(terms, range(len(terms)), strict=True))
         self.idf: list[float] = np.log1p(len(pages) / (data["df"] + 0.5)).tolist()
+        self.pairs: NDArray[np.uint32] = data["pairs"]
         self.unknown = math.log1p(len(pages) / 0.5)
         self.passages: dict[str, Any] = data["passage"]
         self.start = np.searchsorted(self.passages["page"], np.arange(len(pages) + 1))
@@ -164,15 +169,20 @@ class Ranker:
     def query(self, text: str, scope: Scope = ANYWHERE) -> Query:
         """Read a query: its terms, and the names in it."""
         counts: dict[int, float] = {}
-        mass = 0.0
-        for token in tokens(text):
+        mass, found = 0.0, tokens(text)
+        for token in found:
             term = self.terms.get(token)
             mass += self.unknown if term is None else self.idf[term]
             if term is not None:
                 counts[term] = counts.get(term, 0.0) + 1.0
         rarest = sorted(counts, key=lambda term: (-self.idf[term], term))[:MAX_TERMS]
         terms = [(term, min(2.0, counts[term])) for term in rarest]
-        return Query(text, terms, max(mass, 1.0), self.mentions.find(text), scope)
+        codes = sorted(set(pairs(found)))[:MAX_TERMS]
+        places = np.searchsorted(self.pairs, np.array(codes, dtype=np.uint32)).tolist()
+        known = [
+            (n, 1.0) for n, code in zip(places, codes, strict=True) if n < len(self.pairs) and self.pairs[n] == code
+        ]
+        return Query(text, terms, known, max(mass, 1.0), self.mentions.find(text), scope)
 
     def weight(self, token: str) -> float:
         """How much a token says: its inverse document frequency; 0 for one that no page holds."""
@@ -257,7 +267,7 @@ class Ranker:
         passages = self.fields["body"].scores(query.terms) + w.head * self.fields["head"].scores(query.terms)
         pages = np.maximum.reduceat(passages, self.start[:-1]) + w.page * self.fields["page"].scores(query.terms)
         if len(self.with_phrases):
-            phrases = self.fields["phrase"].scores(query.terms)
+            phrases = self.fields["phrase"].scores(query.terms) + w.pair * self.fields["pair"].scores(query.pairs)
             hit = np.flatnonzero((phrases > 0) & (self.phrase_passage >= 0))
             votes = np.zeros_like(passages)
             np.maximum.at(votes, self.phrase_passage[hit], phrases[hit])
