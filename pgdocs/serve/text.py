@@ -25,8 +25,9 @@ MAX_ANSWER = 9_000
 MAX_FRAME = 1_500
 """Of these for what stands around it: title, path, URL, how to go on, a line about an index that is being rebuilt."""
 
-MAX_RESULT = 900
-"""Characters of one search result: the five of a default search stay under some 1,500 tokens."""
+MAX_FIRST, MAX_RESULT = 2_200, 900
+"""Characters of the first search result and of each other: the first holds the answer more often than not, and the five
+of a default search stay under some 1,500 tokens."""
 
 MAX_SIGNATURES = 6_000
 """Characters of an answer about a name: `ST_Union` and `+` have many definitions, the first ones are what is meant."""
@@ -69,13 +70,13 @@ def _result(number: int, result: SearchResult, of: int) -> str:
     title = result.title if result.section in ("", result.title) else f"{result.title}{PATH_SEPARATOR}{result.section}"
     about = f"{short_name(result.doc_name)} · score {result.score:.2f} ({result.match_type})"
     head = "\n".join(filter(None, [f"## {number}. {_clip(title, 150)}", _where(result.path), result.url, about]))
-    return f"{head}\n\n{shown_passage(result, of, len(head))}"
+    return f"{head}\n\n{shown_passage(result, number, of, len(head))}"
 
 
-def shown_passage(result: SearchResult, of: int, beside: int) -> str:
-    """As much of a result's passage as fits into its share of an answer with `of` results, `beside` so many characters
-    about it."""
-    room = min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME // 2) // of)
+def shown_passage(result: SearchResult, number: int, of: int, beside: int) -> str:
+    """As much of a result's passage as fits into its share of an answer: it is result `number` of `of`, and so many
+    characters about it stand `beside` it."""
+    room = MAX_FIRST if number == 1 else min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME - MAX_FIRST) // of)
     passage, *rest = cut(unlink(result.snippet).strip(), max(room - beside - 8, 80))
     return passage.shown + (" …" if rest and not passage.closes else "\n…" if rest else "")
 

@@ -118,9 +118,9 @@ def search(
             result.url,
             round(result.score, 3),
             result.match_type,
-            text.shown_passage(result, len(results), 0),
+            text.shown_passage(result, number, len(results), 0),
         )
-        for result in results
+        for number, result in enumerate(results, 1)
     ]
     anchor = results[0].section and results[0].url.partition("#")[2] if results else ""
     more = {"page": found[0].page if found else ""} | ({"section": anchor} if anchor else {})
