@@ -34,6 +34,11 @@ class Guarded:
     text: str
     reasons: tuple[str, ...] = ()
 
+    @property
+    def note(self) -> str:
+        """A line for the client to show, "" where nothing was removed."""
+        return f"[pgdocs removed what read like orders to a model: {', '.join(self.reasons)}]" if self.reasons else ""
+
 
 def clean(text: str) -> str:
     """The text without what could harm: the string itself if there is nothing."""

@@ -307,12 +307,16 @@ def _begun(typed: str, known: Iterable[str]) -> list[str]:
 async def _answer(
     library: Library, structured: bool, tool: str, function: Callable[..., str], *arguments: Any
 ) -> CallToolResult:
-    """The text that `function(index, *arguments)` makes, below a line that says so where the index is out of date."""
+    """The text that `function(index, *arguments)` makes, below a line that says so where the index is out of date, and
+    above one that says what the guard has removed."""
 
     def work() -> CallToolResult:
+        from pgdocs.serve.guard import inspect
+
         index = library.index()
         answer = function(index, *arguments)
-        shown = _clean(f"{index.stale}\n\n{answer}" if index.stale else answer)[: text.MAX_ANSWER]
+        guarded = inspect(f"{index.stale}\n\n{answer}" if index.stale else answer)
+        shown = guarded.text[: text.MAX_ANSWER - len(guarded.note)] + (f"\n\n{guarded.note}" if guarded.note else "")
         data = None
         if structured:
             from pgdocs.serve import typed
