@@ -1,13 +1,15 @@
 """How good the search is: every configuration on every set of questions, in one run.
 
-    python eval/run.py [DOCS_DIR]        (or: python -m eval)
+    python eval/run.py [DOCS_DIR] [--context]        (or: python -m eval)
 
-Prints the tables, every question whose answer is not first, and writes them to eval/results.md, with a chart beside it
-where matplotlib is installed (the extra `eval`).
+With --context also what how_do_i makes of questions with one answer and with several (eval/context.py). Prints the
+tables and every question whose answer is not first, and writes them to eval/results.md, with a chart beside it where
+matplotlib is installed (the extra `eval`).
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
@@ -22,7 +24,7 @@ from urllib.parse import urldefrag
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from eval import metrics
+from eval import context, metrics
 from eval.baselines import fts5, page_recipe
 from eval.cases import HERE, SHARED, Case, halves, load
 from eval.names import name_rows
@@ -58,8 +60,13 @@ class Outcome:
         return metrics.place(self.case, self.pages)
 
 
-def main(docs_dir: Path) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run and print everything."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("docs", type=Path, nargs="?", default=HERE.parent / "docs", help="the converted pages")
+    parser.add_argument("--context", action="store_true", help="also measure how_do_i")
+    options = parser.parse_args(arguments)
+    docs_dir: Path = options.docs
     index = DocumentSearchIndex(docs_dir)
     index.build_index()
     sections = anchors_of(index)
@@ -89,6 +96,8 @@ def main(docs_dir: Path) -> None:
     lines += ["## Questions that the manuals don't answer", "", *confidence_rows(index, none, hybrid), ""]
     lines += ["## Names", "", *name_rows(index), ""]
     lines += ["## Does the passage hold the answer?", "", *snippet_rows(index), ""]
+    if options.context:
+        lines += ["## how_do_i", "", context.table(index), ""]
     lines += ["## Not first", ""]
     for name, outcomes in hybrid.items():
         lines += [miss(name, o) for o in outcomes if o.place != 1]
@@ -104,7 +113,7 @@ def main(docs_dir: Path) -> None:
 def configurations(index: DocumentSearchIndex, docs_dir: Path) -> dict[str, Callable[[str], Found]]:
     """Every way of searching, by name."""
     pages = index.pages()
-    ranker = index._ready.ranker
+    ranker = index.ranker
     passages = [
         (int(page), f"{pages[page].title} {section}", text)
         for page, section, text in zip(*(ranker.passages[part] for part in ("page", "section", "text")), strict=True)
@@ -262,4 +271,4 @@ def chart(bars: dict[str, dict[str, tuple[float, float]]], file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if sys.argv[1:] else HERE.parent / "docs")
+    main()

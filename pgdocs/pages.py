@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 PATH_SEPARATOR = " › "
 """Between the steps of `Path:`; no title of either manual holds this character."""
@@ -101,7 +101,8 @@ def split_doc_name(name: str) -> tuple[str, str]:
 
 def slug_of_url(url: str) -> str:
     """The last part of a URL's path without its suffix: `…/docs/18/sql-select.html#X` → `sql-select`."""
-    last = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
+    path = re.sub(r"^\w+://[^/?#]*|[?#].*$", "", url)  # what people paste need not be a URL: urlsplit fails on `http://[`
+    last = unquote(path).rsplit("/", 1)[-1]
     return re.sub(r"\.html?$", "", last) or "index"
 
 

@@ -82,7 +82,6 @@ def test_any_text_has_tokens(many: int) -> None:
     check(many, markdown | st.text(), holds)
 
 
-@pytest.mark.xfail(raises=ValueError, strict=True, reason="urllib refuses brackets that are not in pairs")
 def test_any_url_has_a_slug(many: int) -> None:
     """Whatever stands in a link or in get_doc's argument: a name, never an exception and never a path."""
 

@@ -149,6 +149,8 @@ def read(file: Path) -> dict[str, Any] | None:
             raise ValueError("not a file")
         if os.name == "posix" and status.st_mode & 0o022:
             raise ValueError("others may write to it")
+        if os.name == "posix" and status.st_uid not in (0, os.getuid()):  # an installed one is root's
+            raise ValueError("it is somebody else's")
         return loads(file.read_bytes())
     except FileNotFoundError:
         return None
