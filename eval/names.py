@@ -62,7 +62,7 @@ def name_rows(index: DocumentSearchIndex) -> list[str]:
 
 def _strong(index: DocumentSearchIndex, kinds: tuple[str, ...]) -> Iterator[Symbol]:
     """The definitions of these kinds; what is only spoken of counts where there is no other."""
-    known = [s for s in index._ready.ranker.mentions.symbols if s.kind in kinds]
+    known = [s for s in index.ranker.mentions.symbols if s.kind in kinds]
     defined = {s.name for s in known if not s.weak}
     return (s for s in known if not s.weak or s.name not in defined)
 

@@ -44,37 +44,33 @@ def main(docs_dir: Path) -> None:
     index.build_index()
     known = {page: frozenset(found) for page, found in anchors_of(index).items()}
     tuned, held = halves(load(HERE / "questions.jsonl", known))
-    state = index._ready
+    ranker = index.ranker
     sets = {
         "development": load(SHARED / "questions_dev.jsonl", known) if SHARED.is_dir() else [],
         "own, tuned on": tuned,
         "own, only measured": held,
     }
 
-    def query(case: Case) -> Query:
-        scope = state.scopes.of(case.question)
-        return state.ranker.query(scope.text, scope)
-
-    asked = {name: [(query(c), numbers(state.ranker, c)) for c in cases] for name, cases in sets.items()}
+    asked = {name: [(index.query(c.question), numbers(ranker, c)) for c in cases] for name, cases in sets.items()}
     train = asked["development"] + asked["own, tuned on"]
-    weights = state.ranker.weights
-    best = score(state.ranker, weights, train)
-    report(state.ranker, weights, asked, "as it is")
+    weights = ranker.weights
+    best = score(ranker, weights, train)
+    report(ranker, weights, asked, "as it is")
     gained = True
     while gained:
         gained = False
         for name, value in asdict(weights).items():
             for factor in () if name in FIXED else FACTORS:
                 tried = replace(weights, **{name: round(value * factor, 3)})
-                if (found := score(state.ranker, tried, train)) > best + GAIN:
+                if (found := score(ranker, tried, train)) > best + GAIN:
                     best, weights, gained = found, tried, True
-                    report(state.ranker, weights, asked, f"{name} = {getattr(weights, name)}")
+                    report(ranker, weights, asked, f"{name} = {getattr(weights, name)}")
     print(weights)
     none = load(HERE / "none.jsonl", known)[::2] + (load(SHARED / "none_dev.jsonl", known) if SHARED.is_dir() else [])
-    state.ranker.weights = weights
+    ranker.weights = weights
     calibrate(
-        [best_score(state.ranker, one) for one, _ in train],
-        [best_score(state.ranker, query(case)) for case in none],
+        [best_score(ranker, one) for one, _ in train],
+        [best_score(ranker, index.query(case.question)) for case in none],
     )
 
 

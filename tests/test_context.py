@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from eval.context import HERE, Outcome, Question, read
 from pgdocs.errors import BadQuery, UnknownSource
 from pgdocs.pages import Page, file_name, render_page, scan_lines
+from pgdocs.search import NO_ANSWER
 from pgdocs.search.budget import count_tokens
-from pgdocs.search.context import NO_ANSWER, Context, Passage, assemble, context, naive
+from pgdocs.search.context import Context, Passage, assemble, context, naive
 from pgdocs.search.index import DocumentSearchIndex
 
 FIXTURES = Path(__file__).parent / "fixtures" / "docs"

@@ -23,20 +23,15 @@ from functools import lru_cache
 from math import log1p
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pgdocs.errors import BadQuery
 from pgdocs.pages import PATH_SEPARATOR, join_blocks
+from pgdocs.search import NO_ANSWER
 from pgdocs.search.budget import count_tokens
-from pgdocs.search.pieces import FRAME, Hit, Part, cut, joined, left_out, plain
-from pgdocs.search.rank import CONFIDENT, confidence
+from pgdocs.search.pieces import FRAME, Part, cut, joined, left_out, plain
 from pgdocs.search.tokens import strip_markdown, tokens
 
 if TYPE_CHECKING:
-    from pgdocs.search.index import DocumentSearchIndex, PageInfo
-
-NO_ANSWER = "No confident answer in the indexed manuals."
-"""The first line where nothing is near enough; clients look for exactly this."""
+    from pgdocs.search.index import DocumentSearchIndex, Found, PageInfo, Retrieved
 
 MAX_TASK = 10_000
 """Characters of a task: a pasted log fits, a whole file doesn't."""
@@ -157,24 +152,6 @@ class Context:
     passages: tuple[Passage, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A page that was retrieved, with all of its passages in reading order."""
-
-    page: PageInfo
-    score: float
-    passages: list[Hit]
-
-
-@dataclass(frozen=True)
-class _Retrieved:
-    """The best pages, best first, whether the first is a confident answer, and what a word weighs in this index."""
-
-    pages: list[_Found]
-    confident: bool
-    weight: Callable[[str], float]
-
-
 def assemble(
     index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
 ) -> str:
@@ -223,35 +200,19 @@ def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budg
 
 def _retrieve(
     index: DocumentSearchIndex, task: str, source: str, kind: str = "all", limit: int = MAX_PAGES
-) -> _Retrieved:
+) -> Retrieved:
     """The `limit` best pages. Raises BadQuery, UnknownSource."""
     if not task.strip("\0 \t\r\n"):
         raise BadQuery("The task is empty: say what you want to do, or what you want to know.")
     if len(task) > MAX_TASK:
         raise BadQuery(f"The task has {len(task)} characters: at most {MAX_TASK} can be searched for.")
-    state = index._ready
-    state.check(source, kind)
-    scope, ranker = state.scope(task, kind), state.ranker
-    query = ranker.query(scope.text, scope)
-    pages, passages = ranker.hybrid(query)
-    allowed = state.allowed(source, scope, kind)
-    if allowed is not None:
-        pages = np.where(allowed, pages, -np.inf)
-    found = []
-    for number in np.argsort(-pages, kind="stable")[:limit].tolist():
-        a, b = ranker.start[number], ranker.start[number + 1]
-        columns = (ranker.passages[name][a:b] for name in ("anchor", "section", "text"))
-        hits = [Hit(*row) for row in zip(*columns, passages[a:b].tolist(), strict=True)]
-        if np.isfinite(pages[number]):
-            found.append(_Found(state.pages[number], float(pages[number]), hits))
-    confident = bool(found) and confidence(found[0].score, query) >= CONFIDENT
-    return _Retrieved(found, confident, ranker.weight)
+    return index.retrieve(task, limit, source, kind)
 
 
 # --- values -------------------------------------------------------------------------------------------------
 
 
-def _chosen(task: str, found: _Retrieved) -> tuple[list[_Found], list[Part]]:
+def _chosen(task: str, found: Retrieved) -> tuple[list[Found], list[Part]]:
     """The pages that may be the answer, and their valued parts."""
     near = [page for page in found.pages if page.score >= SECOND * found.pages[0].score]
     parts = _valued(task, near, found.weight)
@@ -260,7 +221,7 @@ def _chosen(task: str, found: _Retrieved) -> tuple[list[_Found], list[Part]]:
     return shown, parts if len(shown) == len(near) else _valued(task, shown, found.weight)
 
 
-def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) -> list[Part]:
+def _valued(task: str, shown: Sequence[Found], weight: Callable[[str], float]) -> list[Part]:
     """The parts of the best passages, in reading order, each with its value for the task (0 for a caption or head)."""
     wanted = frozenset(tokens(task))
     parts: list[Part] = []
@@ -294,7 +255,7 @@ def _valued(task: str, shown: Sequence[_Found], weight: Callable[[str], float]) 
     return parts
 
 
-def _follow(shown: Sequence[_Found], parts: Sequence[Part]) -> None:
+def _follow(shown: Sequence[Found], parts: Sequence[Part]) -> None:
     """Raise the value of the definitions that the best part leads to: of the first part below each heading it names."""
     best = max(parts, key=lambda part: part.value, default=None)
     names = set(_NAME.findall(best.block.text)) if best else set()
@@ -315,7 +276,7 @@ def _tokens(word: str) -> tuple[str, ...]:
     return tuple(tokens(word))
 
 
-def _headings(shown: Sequence[_Found], part: Part) -> str:
+def _headings(shown: Sequence[Found], part: Part) -> str:
     """What stands above a part: the headings of its passage, and those and the caption within it."""
     framed = (above.block.text for above in part.chain if above is not part and above.kind in FRAME)
     return " ".join((shown[part.page].passages[part.passage].section, *framed))
@@ -343,7 +304,7 @@ def _triples(text: str) -> frozenset[tuple[str, ...]]:
 # --- filling ------------------------------------------------------------------------------------------------
 
 
-def _fill(shown: Sequence[_Found], parts: Sequence[Part], budget: int) -> list[Part]:
+def _fill(shown: Sequence[Found], parts: Sequence[Part], budget: int) -> list[Part]:
     """The parts to show, in reading order: the best of each page, then the best of all, while they are worth it."""
     ranked = sorted((part for part in parts if part.value > 0), key=lambda part: -part.value)
     first = [next((part for part in ranked if part.page == page), None) for page in range(len(shown))]
@@ -381,7 +342,7 @@ def _without(dropped: Part, kept: Sequence[Part]) -> list[Part]:
 # --- rendering ----------------------------------------------------------------------------------------------
 
 
-def _passages(shown: Sequence[_Found], kept: Sequence[Part], brief: bool) -> list[Passage]:
+def _passages(shown: Sequence[Found], kept: Sequence[Part], brief: bool) -> list[Passage]:
     """The kept parts, gathered by what they are cited with. Nothing fitted: the best page without a text."""
     groups: dict[tuple[int, str], list[Part]] = {}
     for part in kept:
@@ -391,7 +352,7 @@ def _passages(shown: Sequence[_Found], kept: Sequence[Part], brief: bool) -> lis
     return [_passage(shown[page], anchor, group, brief) for (page, anchor), group in groups.items()]
 
 
-def _passage(found: _Found, anchor: str, parts: Sequence[Part], brief: bool) -> Passage:
+def _passage(found: Found, anchor: str, parts: Sequence[Part], brief: bool) -> Passage:
     """A passage, with a line that says what was left out of its sections: `brief`, without telling what and where."""
     page = found.page
     sections = list(dict.fromkeys(found.passages[part.passage].section for part in parts))

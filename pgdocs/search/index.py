@@ -8,7 +8,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from rapidfuzz import fuzz, process
 from pgdocs.errors import BadQuery, BuildError, NoPages, PageNotFound, UnknownSource
 from pgdocs.pages import PATH_SEPARATOR, Page, read_page, slug_of_url, split_doc_name
 from pgdocs.search import cache
-from pgdocs.search.rank import Ranker
+from pgdocs.search.pieces import Hit
+from pgdocs.search.rank import CONFIDENT, Query, Ranker, confidence
 from pgdocs.search.scope import Scope, Scopes, split_label
 from pgdocs.search.snippets import Matcher, Passage, snippet
 from pgdocs.search.symbols import Symbol
@@ -86,6 +87,24 @@ class SearchResult:
     kind: str = ""
 
 
+@dataclass(frozen=True)
+class Found:
+    """A page with all of its passages in reading order; the scores are the ranker's own, not in 0..1."""
+
+    page: PageInfo
+    score: float
+    passages: list[Hit]
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The best pages, best first, whether the first is a confident answer, and what a word weighs in this index."""
+
+    pages: list[Found]
+    confident: bool
+    weight: Callable[[str], float]
+
+
 class _State:
     """One index, complete: swapped as a whole, so that a search never sees half of two."""
 
@@ -121,6 +140,11 @@ class _State:
         """What the query says about where to look; release notes and lists are asked for by their kind, too."""
         scope = self.scopes.of(query)
         return replace(scope, news=scope.news or kind == "release", lists=scope.lists or kind == "contents")
+
+    def query(self, text: str, kind: str = "all") -> Query:
+        """A query as the ranker sees it."""
+        scope = self.scope(text, kind)
+        return self.ranker.query(scope.text, scope)
 
     def allowed(self, source: str, scope: Scope, kind: str = "all") -> Any:
         """The mask of the pages to look in; None: all. Of a page in several versions the first source's is meant."""
@@ -277,10 +301,9 @@ class DocumentSearchIndex:
             raise BadQuery("max_results must be at least 1.")
         state = self._ready
         state.check(source, kind)
-        scope = state.scope(query, kind)
-        asked, passages = state.ranker.query(scope.text, scope), state.ranker.passages
+        asked, passages = state.query(query, kind), state.ranker.passages
         matcher, results = Matcher(query, state.ranker.weight), list[SearchResult]()
-        for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, scope, kind)):
+        for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, asked.scope, kind)):
             page, best = state.pages[hit.page], hit.passages[0][0]
             first = not results
             found = [
@@ -296,6 +319,37 @@ class DocumentSearchIndex:
                 )
             )
         return results
+
+    def retrieve(self, query: str, limit: int, source: str = "all", kind: str = "all") -> Retrieved:
+        """The `limit` best pages by `hybrid` with all of their passages: what `context` makes its answer of.
+
+        Raises BadQuery, UnknownSource, NoPages.
+        """
+        state = self._ready
+        state.check(source, kind)
+        asked, ranker = state.query(query, kind), state.ranker
+        pages, passages = ranker.hybrid(asked)
+        allowed = state.allowed(source, asked.scope, kind)
+        if allowed is not None:
+            pages = np.where(allowed, pages, -np.inf)
+        found = []
+        for number in np.argsort(-pages, kind="stable")[:limit].tolist():
+            a, b = ranker.start[number], ranker.start[number + 1]
+            columns = (ranker.passages[name][a:b] for name in ("anchor", "section", "text"))
+            hits = [Hit(*row) for row in zip(*columns, passages[a:b].tolist(), strict=True)]
+            if np.isfinite(pages[number]):
+                found.append(Found(state.pages[number], float(pages[number]), hits))
+        confident = bool(found) and confidence(found[0].score, asked) >= CONFIDENT
+        return Retrieved(found, confident, ranker.weight)
+
+    def query(self, text: str) -> Query:
+        """A query as the ranker sees it: for whoever measures."""
+        return self._ready.query(text)
+
+    @property
+    def ranker(self) -> Ranker:
+        """What ranks the pages that are indexed now: for whoever measures."""
+        return self._ready.ranker
 
     # --- pages ----------------------------------------------------------------------------------------------
 
