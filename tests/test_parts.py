@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from pgdocs.errors import BadQuery, PageNotFound
 from pgdocs.pages import Page, render_page, scan_lines
+from pgdocs.search import NO_ANSWER
 from pgdocs.search.index import DocumentSearchIndex
 from pgdocs.search.rank import CONFIDENT
 from pgdocs.serve.library import docs_folder, holdings
 from pgdocs.serve.parts import cut
-from pgdocs.serve.text import MAX_ANSWER, MAX_FRAME, NOT_CONFIDENT, doc_text, find_passage, search_text
+from pgdocs.serve.text import MAX_ANSWER, MAX_FRAME, doc_text, find_passage, search_text
 
 FIXTURES = Path(__file__).parent / "fixtures" / "docs"
 
@@ -175,7 +176,7 @@ def test_a_weak_best_hit_is_called_weak(tmp_path: Path) -> None:
     for query in ("keep the first row of each group", "ST_Buffer", "how do I train a dog to sit", "bake bread"):
         results = index.search(query)
         answer = search_text(index, query).split("\n")
-        said[query] = answer[0] == NOT_CONFIDENT
+        said[query] = answer[0] == NO_ANSWER
         assert said[query] == (not results or results[0].score < CONFIDENT), query
         assert all(result.url in answer for result in results)
     assert list(said.values()) == [False, False, True, True]

@@ -22,7 +22,8 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import CallToolResult, PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
 
-from pgdocs.serve.text import MAX_ANSWER, NOT_CONFIDENT
+from pgdocs.search import NO_ANSWER
+from pgdocs.serve.text import MAX_ANSWER
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).parent / "fixtures" / "docs"
@@ -238,7 +239,7 @@ def test_a_client_lists_and_calls_all_tools(docs: Path, era: str) -> None:
                 await c.call_tool("search_docs", {"query": "distance", "source": "postgis", "max_results": 2})
             )
             nothing = text_of(await c.call_tool("search_docs", {"query": "xyzzy plugh"}))
-            assert nothing.split("\n")[0] == NOT_CONFIDENT
+            assert nothing.split("\n")[0] == NO_ANSWER
 
             signature = text_of(await c.call_tool("get_function_signature", {"name": "jsonb_set"}))
             assert "[, create_if_missing boolean ] ) → jsonb" in signature

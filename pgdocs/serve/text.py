@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
 from pgdocs.pages import PATH_SEPARATOR, Page, scan_lines, slug_of_url, split_anchors, split_doc_name, unlink
+from pgdocs.search import NO_ANSWER
 from pgdocs.serve.parts import cut
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ MAX_SIGNATURES = 6_000
 MAX_QUERY = 2_000
 """Characters of a query or a name: longer ones are pasted by mistake."""
 
-NOT_CONFIDENT = "No confident answer in the indexed manuals."
-
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*\S)")
 
 
@@ -56,10 +55,10 @@ def search_text(
 
     results = index.search(checked(query, "query"), max_results, strategy, source, kind)
     if not results:
-        return f'{NOT_CONFIDENT}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
+        return f'{NO_ANSWER}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
     weak = strategy == "hybrid" and results[0].score < CONFIDENT
     joined = "\n\n".join(_result(number, result, len(results)) for number, result in enumerate(results, 1))
-    first = f"{NOT_CONFIDENT}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
+    first = f"{NO_ANSWER}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
     first += f"{missing}\n\n" if (missing := index.missing_version(query)) else ""
     section = results[0].section and results[0].url.partition("#")[2]
     more = f'page="{short_name(results[0].doc_name)}"' + (f', section="{section}"' if section else "")

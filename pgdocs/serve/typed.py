@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from pgdocs.errors import BadQuery
 from pgdocs.pages import unlink
+from pgdocs.search import NO_ANSWER
 from pgdocs.serve import text
 from pgdocs.serve.parts import cut
 
@@ -124,7 +125,7 @@ def search(
     ]
     anchor = results[0].section and results[0].url.partition("#")[2] if results else ""
     more = {"page": found[0].page if found else ""} | ({"section": anchor} if anchor else {})
-    notes = ("" if confident else text.NOT_CONFIDENT, index.missing_version(query))
+    notes = ("" if confident else NO_ANSWER, index.missing_version(query))
     return Found(confident, found, "\n\n".join(filter(None, notes)), more)
 
 
