@@ -101,7 +101,7 @@ def split_doc_name(name: str) -> tuple[str, str]:
 
 def slug_of_url(url: str) -> str:
     """The last part of a URL's path without its suffix: `…/docs/18/sql-select.html#X` → `sql-select`."""
-    path = re.sub(r"^\w+://[^/?#]*|[?#].*$", "", url)  # what people paste need not be a URL: urlsplit fails on `http://[`
+    path = re.sub(r"^\w+://[^/?#]*|[?#].*$", "", url)  # urlsplit fails on `http://[`, which people paste too
     last = unquote(path).rsplit("/", 1)[-1]
     return re.sub(r"\.html?$", "", last) or "index"
 

@@ -105,9 +105,7 @@ def _drop_clutter(content: Tag) -> None:
     """Navigation, permalinks, index marks, and whatever the page itself does not show."""
     for text in content.find_all(string=lambda s: isinstance(s, Comment)):
         text.extract()
-    for tag in content.find_all(
-        ["script", "style", "template", "noscript", "header", "footer", "hr", "col", "colgroup"]
-    ):
+    for tag in content.find_all(_UNSEEN):
         tag.decompose()
     for tag in content.find_all(_is_clutter):
         if not tag.decomposed:

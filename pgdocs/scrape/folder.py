@@ -76,7 +76,7 @@ class Folder:
         """All pages, in the order of their paths. Raises ScrapeError where there is none."""
         taken: dict[str, Page] = {}
         for file in sorted(self._files(), key=lambda file: (file.name.startswith("index."), file.as_posix())):
-            path = self._path(file)
+            path = self.path_of(file)
             slug = (path or "index").replace("/", "__")
             while slug in taken:  # tutorial.md beside tutorial/index.md
                 slug += "__index"
@@ -103,7 +103,7 @@ class Folder:
                         )
                     yield file
 
-    def _path(self, file: Path) -> str:
+    def path_of(self, file: Path) -> str:
         """A page's place on its site: `tutorial/first-steps`; `tutorial` and "" for the index of a folder."""
         path = file.relative_to(self.pages).as_posix().removesuffix(_suffix(file.name))
         first, slash, rest = path.partition("/")
@@ -111,7 +111,8 @@ class Folder:
             path = f"{_TERRAFORM[first][0]}/{rest}"
         return re.sub(r"(?:^|/)index$", "", path)
 
-    def _address(self, path: str) -> str:
+    def address(self, path: str) -> str:
+        """The URL of the page at that place; "" where the folder's pages have none."""
         return re.sub(r"(?<!:)//+", "/", self.url.format(path=path)) if self.url else ""
 
     # --- one page ---------------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ class Folder:
         trail, kind = self._place(path, values)
         steps = (step.replace(PATH_SEPARATOR, " > ") for step in (self.label, *trail))
         name = doc_name(self.name, slug)
-        return Page(name, title, "".join(anchors[:1]), self._address(path), tuple(steps), kind, _anchored(body))
+        return Page(name, title, "".join(anchors[:1]), self.address(path), tuple(steps), kind, _anchored(body))
 
     def _place(self, path: str, values: dict[str, str]) -> tuple[list[str], str]:
         """What a page stands below, and its kind."""
@@ -252,8 +253,8 @@ def _relinked(text: str, folder: Folder, here: Path) -> str:
         if not folder.url or not suffix or re.match(r"\w+:|/", target):
             return match[0]
         file = Path(posixpath.normpath((here / target).as_posix()))
-        return (
-            f"]({folder._address(folder._path(file))}{mark}{anchor})" if file.is_relative_to(folder.pages) else match[0]
-        )
+        if not file.is_relative_to(folder.pages):
+            return match[0]
+        return f"]({folder.address(folder.path_of(file))}{mark}{anchor})"
 
     return re.sub(r"(?<=[^\\])\]\(([^()\s]+)\)", change, text)

@@ -17,7 +17,7 @@ from html import escape
 from lxml import html as lxml_html
 from lxml.html import HtmlElement
 
-INDEX = "index.html"
+from pgdocs.scrape.sources import INDEX
 
 _CHUNKS = "//*[self::div or self::section][@class='chapter' or @class='appendix' or @class='refentry']"
 _MADE_UP = re.compile(r"id[mp]?[\d.-]+")
