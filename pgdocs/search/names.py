@@ -95,9 +95,11 @@ def _ordered(name: str, typed: str, known: list[Symbol]) -> list[Symbol]:
     for s in known:
         sources.setdefault(s.doc_name.partition("__")[0], len(sources))
 
-    def rank(s: Symbol) -> tuple[int, int, bool, int, bool]:
+    def rank(s: Symbol) -> tuple[int, int, bool, bool, int, bool]:
+        source, _, slug = s.doc_name.partition("__")
+        namesake = _key(slug) != _key(name)  # ST_Union's own page before RT_ST_Union, which defines it for rasters
         depth = -len(s.path) if s.kind == "type" else 0  # a type's own page before the list of all types
-        return sources[s.doc_name.partition("__")[0]], _RANK[s.kind], bool(s.extension), depth, s not in spelled
+        return sources[source], _RANK[s.kind], bool(s.extension), namesake, depth, s not in spelled
 
     return _with_operands(typed, name, sorted(known, key=rank))
 
