@@ -18,7 +18,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from pgdocs.pages import read_page
+from pgdocs.pages import read_page, short_name
 from pgdocs.search.names import SymbolTable
 from pgdocs.search.signatures import compact
 from pgdocs.search.symbols import Symbol, extract
@@ -49,7 +49,7 @@ def forms(signature: str, results: list[str]) -> set[str]:
 
 def printed(symbols: list[Symbol]) -> list[tuple[str, str]]:
     """Each printed signature, compact, with the page (`pg/sql-select`) that it is from."""
-    return [(compact(one), s.doc_name.replace("__", "/", 1)) for s in symbols for one in s.signatures]
+    return [(compact(one), short_name(s.doc_name)) for s in symbols for one in s.signatures]
 
 
 def main() -> int:

@@ -99,6 +99,11 @@ def split_doc_name(name: str) -> tuple[str, str]:
     return (source, slug) if separator and source and slug else (DEFAULT_SOURCE, name)
 
 
+def short_name(name: str) -> str:
+    """`pg__sql-select` → `pg/sql-select`, as people and agents write it."""
+    return "/".join(split_doc_name(name))
+
+
 def slug_of_url(url: str) -> str:
     """The last part of a URL's path without its suffix: `…/docs/18/sql-select.html#X` → `sql-select`."""
     path = re.sub(r"^\w+://[^/?#]*|[?#].*$", "", url)  # urlsplit fails on `http://[`, which people paste too

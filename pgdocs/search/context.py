@@ -24,7 +24,7 @@ from math import log1p
 from typing import TYPE_CHECKING
 
 from pgdocs.errors import BadQuery
-from pgdocs.pages import PATH_SEPARATOR, join_blocks
+from pgdocs.pages import PATH_SEPARATOR, join_blocks, short_name
 from pgdocs.search import NO_ANSWER
 from pgdocs.search.budget import count_tokens
 from pgdocs.search.pieces import FRAME, Part, cut, joined, left_out, plain
@@ -367,7 +367,7 @@ def _passage(found: Found, anchor: str, parts: Sequence[Part], brief: bool) -> P
     if rest or not parts:
         where = f', section="{anchor}"' if anchor and anchor != page.anchor and not brief else ""
         what = "more" if brief else rest or "the page"
-        texts.append(f'… {what}: get_doc("{page.doc_name.replace("__", "/", 1)}"{where})')
+        texts.append(f'… {what}: get_doc("{short_name(page.doc_name)}"{where})')
     path = (*page.path[:1], page.title, *common.split(PATH_SEPARATOR))
     steps = (step if len(step) <= STEP else f"{step[:STEP]}…" for step in path if step)
     return Passage(page.doc_name, tuple(steps), _url(page, anchor), "\n\n".join(texts))
@@ -376,7 +376,7 @@ def _passage(found: Found, anchor: str, parts: Sequence[Part], brief: bool) -> P
 def _url(page: PageInfo, anchor: str) -> str:
     """The line that cites: a bare URL, or for a page that has none how to read it."""
     if not page.url:
-        return f'get_doc("{page.doc_name.replace("__", "/", 1)}")'
+        return f'get_doc("{short_name(page.doc_name)}")'
     return page.url + (f"#{anchor}" if anchor else "")
 
 

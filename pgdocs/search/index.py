@@ -18,7 +18,7 @@ import numpy as np
 from rapidfuzz import fuzz, process
 
 from pgdocs.errors import BadQuery, BuildError, NoPages, PageNotFound, UnknownSource
-from pgdocs.pages import PATH_SEPARATOR, Page, read_page, slug_of_url, split_doc_name
+from pgdocs.pages import PATH_SEPARATOR, Page, read_page, short_name, slug_of_url, split_doc_name
 from pgdocs.search import cache
 from pgdocs.search.pieces import Hit
 from pgdocs.search.rank import CONFIDENT, Query, Ranker, confidence
@@ -416,7 +416,7 @@ class DocumentSearchIndex:
         raise PageNotFound(name, self._near_pages(bare))
 
     def _near_pages(self, slug: str) -> list[str]:
-        names = {page.doc_name.replace("__", "/", 1): page.slug.lower() for page in self._ready.pages}
+        names = {short_name(page.doc_name): page.slug.lower() for page in self._ready.pages}
         best = process.extract(slug.lower(), names, scorer=fuzz.ratio, limit=5, score_cutoff=60)
         return [name for _, _, name in best]
 

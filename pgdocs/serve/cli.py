@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
@@ -18,7 +20,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from pgdocs.errors import BadQuery, PgdocsError, UnknownSource
-from pgdocs.pages import doc_name_of_file, scan_lines, split_anchors
+from pgdocs.pages import doc_name_of_file, scan_lines, short_name, split_anchors
 from pgdocs.serve.library import BUNDLED, Library, docs_folder, holdings, writable_folder
 
 if TYPE_CHECKING:
@@ -52,7 +54,16 @@ class _Group(_Command, click.Group):
         except (BadQuery, UnknownSource) as error:
             raise click.UsageError(clean(str(error))) from error
         except PgdocsError as error:
-            raise click.ClickException(clean(str(error))) from error
+            from pgdocs.serve.terminal import as_commands
+
+            raise click.ClickException(as_commands(clean(str(error)))) from error
+
+
+class _Asking(_Command):
+    """Takes what begins like `->>` for an operator that is asked about, not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [f" {word}" if re.match(r"-[^\w-]", word) else word for word in args])
 
 
 @click.group(
@@ -105,7 +116,7 @@ def _sources(ctx: click.Context, _: click.Parameter, typed: str) -> list[Complet
 def _page_names(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     from pgdocs.search.cache import scan
 
-    names = (doc_name_of_file(Path(file)).replace("__", "/", 1) for file in scan(_folder(ctx)))
+    names = (short_name(doc_name_of_file(Path(file))) for file in scan(_folder(ctx)))
     return [
         CompletionItem(name) for name in names if name.startswith(typed) or name.partition("/")[2].startswith(typed)
     ]
@@ -147,7 +158,7 @@ def serve(
         serve_stdio(library, structured)
 
 
-@cli.command(epilog='Example: pgdocs search "nearest neighbour" -n 3')
+@cli.command(cls=_Asking, epilog='Example: pgdocs search "nearest neighbour" -n 3')
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--max-results", type=click.IntRange(1, 20), default=5, show_default=True)
 @click.option(
@@ -170,7 +181,7 @@ def search(
         _print(search_text(index, words, max_results, strategy, source, kind), index, words)
 
 
-@cli.command(epilog='Example: pgdocs ask "when to retry a transaction" --budget 400 --compare')
+@cli.command(cls=_Asking, epilog='Example: pgdocs ask "when to retry a transaction" --budget 400 --compare')
 @click.argument("task", nargs=-1, required=True)
 @click.option("--budget", type=click.IntRange(200, 2000), default=800, show_default=True, help="Tokens at most.")
 @one_source
@@ -203,7 +214,7 @@ def ask(
         )
 
 
-@cli.command(epilog="Example: pgdocs signature jsonb_set")
+@cli.command(cls=_Asking, epilog="Example: pgdocs signature jsonb_set")
 @click.argument("name")
 @as_json
 @click.pass_obj
@@ -343,15 +354,34 @@ def _fill_folder(
     ctx: click.Context, main: Callable[[Sequence[str]], int], arguments: tuple[str, ...], as_json: bool
 ) -> NoReturn:
     """Run what puts pages into the folder; the pages that come with a package are not the user's to change."""
-    docs = ctx.obj.docs_dir if ctx.obj.docs_dir != BUNDLED / "docs" else writable_folder()
+    docs = ctx.obj.docs_dir
     if "--help" in arguments:
         click.echo(ctx.get_help() + "\n\nIts own options:\n")
+    elif docs == BUNDLED / "docs":
+        docs = writable_folder()
+        try:
+            _copy_pages(BUNDLED / "docs", docs)
+        except OSError as error:
+            raise click.ClickException(
+                f"Can't write into {docs} ({error.strerror}): name a folder with --docs."
+            ) from error
     if not as_json:
         sys.exit(main(["--out", str(docs), *arguments]))
     with redirect_stdout(sys.stderr):
         code = main(["--out", str(docs), *arguments])
     _print_json({holding.source: holding._asdict() for holding in holdings(docs)})
     sys.exit(code)
+
+
+def _copy_pages(pages: Path, into: Path) -> None:
+    """What is added to pages that can't be changed stands beside a copy of them."""
+    new = into.with_name(f"{into.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(pages, new, copy_function=shutil.copyfile)  # without the permissions: a copy can be changed
+    into.mkdir(exist_ok=True)
+    for file in new.iterdir():
+        file.replace(into / file.name)
+    new.rmdir()
 
 
 @cli.command(epilog="Example: pgdocs wheel --out dist --source pg --source postgis")
@@ -403,9 +433,12 @@ def probe(library: Library, command: tuple[str, ...], tool: str, arguments: str,
     if as_json:
         _print_json(asdict(report))
     else:
-        called = f"{tool:10} {report.called:6.2f} s\n" if report.called is not None else ""
-        ended = f"ended      {report.ended:6.2f} s after stdin was closed, exit code {report.exit_code}"
-        times = f"handshake  {report.handshake:6.2f} s\ntools      {report.listed:6.2f} s\n{called}{ended}"
+        seconds = {"handshake": report.handshake, "tools": report.listed}
+        seconds |= {tool: report.called} if report.called is not None else {}
+        seconds["ended"] = report.ended
+        width = max(map(len, seconds))
+        times = "\n".join(f"{what:{width}} {took:6.2f} s" for what, took in seconds.items())
+        times += f" after stdin was closed, exit code {report.exit_code}"
         parts = [f"{report.server}: {', '.join(report.tools) or 'no tools'}\n\n{times}", report.text]
         for what, lines in (("On stdout, no JSON-RPC", report.junk), ("On stderr", report.stderr.splitlines())):
             if lines:

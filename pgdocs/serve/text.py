@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
-from pgdocs.pages import PATH_SEPARATOR, Page, scan_lines, slug_of_url, split_anchors, split_doc_name, unlink
+from pgdocs.pages import PATH_SEPARATOR, Page, scan_lines, short_name, slug_of_url, split_anchors, unlink
 from pgdocs.search import NO_ANSWER
-from pgdocs.serve.parts import cut
+from pgdocs.serve.parts import Part, cut
 
 if TYPE_CHECKING:
     from pgdocs.search.index import DocumentSearchIndex, PageInfo, SearchResult
@@ -60,9 +60,13 @@ def search_text(
     joined = "\n\n".join(_result(number, result, len(results)) for number, result in enumerate(results, 1))
     first = f"{NO_ANSWER}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
     first += f"{missing}\n\n" if (missing := index.missing_version(query)) else ""
-    section = results[0].section and results[0].url.partition("#")[2]
-    more = f'page="{short_name(results[0].doc_name)}"' + (f', section="{section}"' if section else "")
-    return f"{first}{joined}\n\n---\nRead on with get_doc({more})."
+    return f"{first}{joined}\n\n---\nRead on with get_doc({_written(read_on(results[0]))})."
+
+
+def read_on(result: SearchResult) -> dict[str, str]:
+    """The arguments of get_doc for what a result cites."""
+    anchor = result.section and result.url.partition("#")[2]
+    return {"page": short_name(result.doc_name)} | ({"section": anchor} if anchor else {})
 
 
 def _result(number: int, result: SearchResult, of: int) -> str:
@@ -178,15 +182,22 @@ class Doc(NamedTuple):
 def doc_text(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> str:
     """A part of what `find_doc` finds, with how to go on. Raises PageNotFound; BadQuery for a part that is not."""
     doc = find_doc(index, page, section)
-    parts = cut(doc.text, MAX_ANSWER - MAX_FRAME)
-    if not 1 <= part <= len(parts):
-        raise BadQuery(f"There is no part {part}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
+    parts = parts_of(doc, part)
     shown = doc.head + parts[part - 1].shown
     if len(parts) == 1:
         return shown
-    again = ", ".join(f'{key}="{_clip(value, 150)}"' for key, value in doc.call.items())
-    on = f"Go on with get_doc({again}, part={part + 1})." if part < len(parts) else "This is the last part."
+    on = (
+        f"Go on with get_doc({_written(doc.call)}, part={part + 1})." if part < len(parts) else "This is the last part."
+    )
     return f"{shown}\n\n---\nPart {part} of {len(parts)}. {on}"
+
+
+def parts_of(doc: Doc, part: int) -> tuple[Part, ...]:
+    """The parts that fit into an answer each. Raises BadQuery where `part` (from 1) is none of them."""
+    parts = cut(doc.text, MAX_ANSWER - MAX_FRAME)
+    if not 1 <= part <= len(parts):
+        raise BadQuery(f"There is no part {part}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
+    return parts
 
 
 def find_doc(index: DocumentSearchIndex, page: str = "", section: str = "") -> Doc:
@@ -381,9 +392,9 @@ def checked(text: str, what: str) -> str:
     return text
 
 
-def short_name(doc_name: str) -> str:
-    """`pg__sql-select` → `pg/sql-select`, as an agent writes it."""
-    return "/".join(split_doc_name(doc_name))
+def _written(call: dict[str, str]) -> str:
+    """Arguments as a call holds them: `page="pg/sql-select", section="SQL-LIMIT"`."""
+    return ", ".join(f'{name}="{_clip(value, 150)}"' for name, value in call.items())
 
 
 def _where(path: Sequence[str]) -> str:

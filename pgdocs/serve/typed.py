@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from pgdocs.errors import BadQuery
-from pgdocs.pages import unlink
+from pgdocs.pages import short_name, unlink
 from pgdocs.search import NO_ANSWER
 from pgdocs.serve import text
-from pgdocs.serve.parts import cut
 
 if TYPE_CHECKING:
     from pgdocs.search.index import DocumentSearchIndex
@@ -112,7 +110,7 @@ def search(
     confident = bool(results) and (strategy != "hybrid" or results[0].score >= CONFIDENT)
     found = [
         Result(
-            text.short_name(result.doc_name),
+            short_name(result.doc_name),
             result.title,
             result.section,
             result.path,
@@ -123,8 +121,7 @@ def search(
         )
         for number, result in enumerate(results, 1)
     ]
-    anchor = results[0].section and results[0].url.partition("#")[2] if results else ""
-    more = {"page": found[0].page if found else ""} | ({"section": anchor} if anchor else {})
+    more = text.read_on(results[0]) if results else {"page": ""}
     notes = ("" if confident else NO_ANSWER, index.missing_version(query))
     return Found(confident, found, "\n\n".join(filter(None, notes)), more)
 
@@ -133,7 +130,7 @@ def signature(index: DocumentSearchIndex, name: str) -> Definitions:
     found: list[Definition] = []
     size = 0
     for symbol in text.definitions(index, name):
-        url = symbol.url or text.short_name(symbol.doc_name)
+        url = symbol.url or short_name(symbol.doc_name)
         whole = Definition(
             symbol.title,
             url,
@@ -154,9 +151,7 @@ def signature(index: DocumentSearchIndex, name: str) -> Definitions:
 
 def document(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> Document:
     doc = text.find_doc(index, page, section)
-    parts = cut(doc.text, text.MAX_ANSWER - text.MAX_FRAME)
-    if not 1 <= part <= len(parts):
-        raise BadQuery(f"There is no part {part}: ask for part=1 to part={len(parts)}.")
+    parts = text.parts_of(doc, part)
     return Document(doc.title, doc.path, doc.url, parts[part - 1].shown, part, len(parts), doc.call)
 
 
@@ -166,7 +161,7 @@ def context(
     from pgdocs.search import context as search_context
 
     found = search_context.context(index, text.checked(task, "task"), token_budget, source, kind)
-    passages = [Passage(text.short_name(p.doc_name), p.path, p.url, p.text) for p in found.passages]
+    passages = [Passage(short_name(p.doc_name), p.path, p.url, p.text) for p in found.passages]
     return Context(passages, index.missing_version(task) if passages else found.text)
 
 
