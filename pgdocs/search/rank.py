@@ -267,12 +267,12 @@ class Ranker:
         passages = self.fields["body"].scores(query.terms) + w.head * self.fields["head"].scores(query.terms)
         pages = np.maximum.reduceat(passages, self.start[:-1]) + w.page * self.fields["page"].scores(query.terms)
         if len(self.with_phrases):
-            phrases = self.fields["phrase"].scores(query.terms) + w.pair * self.fields["pair"].scores(query.pairs)
+            phrases = self.fields["phrase"].scores(query.terms)
             hit = np.flatnonzero((phrases > 0) & (self.phrase_passage >= 0))
             votes = np.zeros_like(passages)
             np.maximum.at(votes, self.phrase_passage[hit], phrases[hit])
             passages += w.vote * votes
-            self._add_phrases(pages, phrases)
+            self._add_phrases(pages, phrases + w.pair * self.fields["pair"].scores(query.pairs))
         pages, passages = pages / np.float32(query.mass), passages / np.float32(query.mass)
         pages += (w.news if query.scope.news else w.release) * self.release
         pages += (0 if query.scope.lists else w.contents) * self.contents
