@@ -186,6 +186,7 @@ def test_phrases_are_checked_against_the_pages(docs: Path) -> None:
     counted = pgdocs(docs, "phrases")
     assert counted.returncode == 0
     assert b"pg.tsv: " in counted.stdout
+    assert b"elsewhere" not in counted.stdout
     checked = pgdocs(docs, "phrases", "--check")
     assert checked.returncode == 1
     assert b"pg.tsv:1: there is no page 'acronyms'" in checked.stdout

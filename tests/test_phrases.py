@@ -11,11 +11,11 @@ import pytest
 
 from eval.cases import HERE
 from pgdocs.pages import doc_name_of_file
-from pgdocs.search.build import ELSEWHERE, read_phrases
-from pgdocs.search.cache import PHRASES_DIR
+from pgdocs.search.build import read_phrases
+from pgdocs.search.cache import ELSEWHERE, PHRASES_DIR, phrase_files
 
 DOCS = Path(__file__).parent.parent / "docs"
-FILES = sorted(file for file in PHRASES_DIR.glob("*.tsv") if file.name != ELSEWHERE)
+FILES = phrase_files()
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -41,9 +41,6 @@ from pgdocs.search.tokens import pairs, strip_markdown, tokens
 PASSAGE = 1400
 """Characters of a passage, about: long enough to hold an answer, short enough to rank on its own."""
 
-ELSEWHERE = "elsewhere.tsv"
-"""Beside the phrase files: other products' names, with what each is."""
-
 FIELDS = {"body": (1.2, 0.75), "head": (1.2, 0.5), "phrase": (0.5, 0.6)}
 """k1 and b of the fields that are one text each. A phrase says a word once, so that k1 is low."""
 
@@ -153,11 +150,10 @@ def _parts(kind: str, block: str) -> Iterator[str]:
 
 def read_phrases(phrases_dir: Path) -> Iterator[tuple[str, str, str, str]]:
     """(source, slug, anchor or "", phrase) of all phrase files."""
-    for file in sorted(phrases_dir.glob("*.tsv")):
-        if file.name != ELSEWHERE:
-            for line in file.read_text(encoding="utf-8").splitlines():
-                slug, anchor, phrase = line.split("\t")
-                yield file.stem, slug, anchor, phrase
+    for file in cache.phrase_files(phrases_dir):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            slug, anchor, phrase = line.split("\t")
+            yield file.stem, slug, anchor, phrase
 
 
 def _phrases(
@@ -177,7 +173,7 @@ def _phrases(
 
 def _elsewhere() -> list[str]:
     """The names of other products: a question about one of them is seldom for these pages."""
-    text = (cache.PHRASES_DIR / ELSEWHERE).read_text(encoding="utf-8")
+    text = (cache.PHRASES_DIR / cache.ELSEWHERE).read_text(encoding="utf-8")
     return [line.split("\t")[0] for line in text.splitlines()]
 
 

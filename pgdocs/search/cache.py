@@ -33,6 +33,9 @@ MAGIC = b"pgdocs index 1\n"
 
 PHRASES_DIR = Path(__file__).parents[1] / "phrases"
 
+ELSEWHERE = "elsewhere.tsv"
+"""Beside the phrase files: other products' names, with what each is."""
+
 Files = dict[str, tuple[int, int, str]]
 """Relative path → size, mtime in ns, hash."""
 
@@ -96,6 +99,11 @@ def _blake2b(size: int) -> hashlib.blake2b:
     import hashlib  # it brings OpenSSL along: `import search_index` needs neither
 
     return hashlib.blake2b(digest_size=size)
+
+
+def phrase_files(phrases_dir: Path = PHRASES_DIR) -> list[Path]:
+    """The phrase files, one for each manual."""
+    return sorted(file for file in phrases_dir.glob("*.tsv") if file.name != ELSEWHERE)
 
 
 # --- the file -----------------------------------------------------------------------------------------------

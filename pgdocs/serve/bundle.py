@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from pgdocs.errors import BuildError, NoPages, UnknownSource
 from pgdocs.pages import doc_name_of_file, split_doc_name
-from pgdocs.serve.library import BUNDLED, MANIFEST, Holding, cure, holdings
+from pgdocs.serve.library import BUNDLED, MANIFEST, Holding, cure, holdings, manifest
 
 PACKAGE = Path(__file__).parents[1]
 NAME = "pgdocs-mcp"
@@ -135,11 +135,8 @@ def _stage(docs: Path, stage: Path, held: Sequence[Holding]) -> dict[str, Any]:
 
 def _told(docs: Path, held: Sequence[Holding]) -> dict[str, Any]:
     """What the folder's manifest tells of these sources, without the names of this machine's folders."""
-    try:
-        manifest = json.loads((docs / MANIFEST).read_text(encoding="utf-8"))
-        told = {h.source: dict(manifest[h.source]) for h in held if h.source in manifest}
-    except (OSError, ValueError, TypeError):
-        return {}
+    names = {holding.source for holding in held}
+    told = {name: entry for name, entry in manifest(docs).items() if name in names}
     for entry in told.values():
         if not re.match(r"https?://", str(entry.get("from", ""))):
             entry["from"] = "a copy"

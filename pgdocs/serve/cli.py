@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pgdocs.search.index import DocumentSearchIndex
     from pgdocs.serve.clients import Change, Client, Home
 
-PHRASES = Path(__file__).parents[1] / "phrases"
-
 
 def clean(text: str) -> str:
     from pgdocs.serve.guard import clean  # its rules take a tenth of the handshake's time, and `serve` needs them later
@@ -130,8 +128,6 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 one_source = click.option(
     "--source", default="all", show_default=True, help="One source only: pg, postgis, …", shell_complete=_sources
 )
-
-
 one_kind = click.option("--kind", default="all", show_default=True, help="One kind of page: guide, reference, …")
 
 
@@ -271,8 +267,10 @@ def stats(library: Library, as_json: bool) -> None:
 @click.pass_obj
 def phrases(library: Library, check: bool, as_json: bool) -> None:
     """Count the phrases, or check them against the pages."""
+    from pgdocs.search.cache import phrase_files
+
     report, problems = [], 0
-    for file in sorted(PHRASES.glob("*.tsv")):
+    for file in phrase_files():
         lines = file.read_text(encoding="utf-8").splitlines()
         found = list(_unusable(library.index(), file.stem, lines)) if check else []
         problems += len(found)

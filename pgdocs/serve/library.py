@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgdocs.errors import NoPages
 from pgdocs.pages import doc_name_of_file, read_page, split_doc_name
@@ -62,10 +62,19 @@ def cure() -> str:
 def holdings(docs_dir: Path) -> list[Holding]:
     """What the folder holds, without opening an index: from the manifest, else by counting files. Never fails."""
     try:
-        sources = json.loads((docs_dir / MANIFEST).read_text(encoding="utf-8"))
-        return [Holding(str(name), _label(name, told), int(told["pages"])) for name, told in sources.items()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return _count(docs_dir)
+        found = [Holding(name, _label(name, told), int(told["pages"])) for name, told in manifest(docs_dir).items()]
+    except (ValueError, KeyError, TypeError):
+        found = []
+    return found or _count(docs_dir)
+
+
+def manifest(docs_dir: Path) -> dict[str, dict[str, Any]]:
+    """What the folder's MANIFEST tells of each source; {} where there is none, or one that can't be read."""
+    try:
+        told = json.loads((docs_dir / MANIFEST).read_text(encoding="utf-8"))
+        return {name: entry for name, entry in told.items() if isinstance(entry, dict)}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 class Library:

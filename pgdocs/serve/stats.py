@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any
 from pgdocs.errors import NoPages
 from pgdocs.pages import PATH_SEPARATOR, doc_name_of_file, split_doc_name
 from pgdocs.search import cache
-from pgdocs.serve.library import cure, holdings
+from pgdocs.serve.library import cure, holdings, manifest
 
 NAMED = 3
 """Pages that are named where the index is stale; more say no more."""
@@ -55,12 +54,12 @@ def stats(docs_dir: Path) -> Stats:
         sizes.setdefault(split_doc_name(doc_name_of_file(PurePath(name)))[0], []).append(size)
     if not sizes:
         raise NoPages(docs_dir, cure())
-    manifest = _manifest(docs_dir)
+    told_of = manifest(docs_dir)
     labels = {holding.source: holding.label for holding in holdings(docs_dir)}
     sources = [SourceStats(name, labels.get(name, name), len(own), bytes=sum(own)) for name, own in sizes.items()]
     found = Stats(str(docs_dir.absolute()), sorted(sources, key=lambda source: -source.pages))
     for source in sources:
-        told = manifest.get(source.source, {})
+        told = told_of.get(source.source, {})
         if told:
             source.complete = bool(told.get("complete"))
             source.fetched, source.origin = str(told.get("fetched", "")), str(told.get("from", ""))
@@ -127,14 +126,6 @@ def _pages(names: Sequence[str], what: str) -> str:
         return ""
     more = f", … {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return f"{len(names):,} {'page' if len(names) == 1 else 'pages'} {what}: {', '.join(names[:NAMED])}{more}"
-
-
-def _manifest(docs_dir: Path) -> dict[str, Any]:
-    try:
-        told = json.loads((docs_dir / ".manifest.json").read_text(encoding="utf-8"))
-        return {name: value for name, value in told.items() if isinstance(value, dict)}
-    except (OSError, ValueError, AttributeError):
-        return {}
 
 
 def _aligned(column: int, cell: str, width: int) -> str:
