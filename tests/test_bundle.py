@@ -123,6 +123,28 @@ def test_what_is_installed_is_a_library(installed: Installed) -> None:
             shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
+def test_what_is_added_stands_beside_the_manuals(installed: Installed) -> None:
+    """`pgdocs add` in an installed package keeps its pages, and leaves the package as it is."""
+    (installed.home / "x").mkdir()
+    (installed.home / "x" / "samovar.md").write_text("# Samovar\n\nBoils water for tea.\n", encoding="utf-8")
+    package = installed.run("python", "-c", "import pgdocs; print(pgdocs.__path__[0])").strip()
+    before = sorted(Path(package, "manuals", "docs").iterdir())
+    try:
+        installed.run("pgdocs", "add", "tea", "x")
+        assert {"pg", "postgis", "tea"} == {s["source"] for s in _stats(installed)}
+        assert json.loads(installed.run("pgdocs", "search", "--json", "samovar"))[0]["doc_name"] == "tea__samovar"
+        assert json.loads(installed.run("pgdocs", "search", "--json", "nearest neighbour", "--source", "postgis"))
+        assert sorted(Path(package, "manuals", "docs").iterdir()) == before
+    finally:
+        for left in installed.home.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def _stats(installed: Installed) -> list[dict[str, object]]:
+    sources: list[dict[str, object]] = json.loads(installed.run("pgdocs", "stats", "--json"))["sources"]
+    return sources
+
+
 def test_the_wheel_says_what_it_was_made_from(wheel: Path) -> None:
     """Versions, counts and a hash in the manifest, the versions in the file's name too; no folder of the builder's."""
     assert wheel.name.endswith("+pg18.6.postgis3.5.2-py3-none-any.whl")

@@ -56,6 +56,21 @@ def test_signature_prints_text_and_json(docs: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("arguments", [["signature", "->>"], ["search", "jsonb", "->>", "text"], ["ask", "-|-"]])
+def test_an_operator_is_no_option(docs: Path, arguments: list[str]) -> None:
+    """What begins with a hyphen can be asked about as it is; a mistyped option is wrong usage all the same."""
+    assert b"No such option" not in pgdocs(docs, *arguments).stderr
+    assert pgdocs(docs, *arguments, "--sourc", "pg").returncode == 2
+
+
+def test_advice_names_the_command(docs: Path) -> None:
+    """A person at a shell is not told to call a tool."""
+    told = pgdocs(docs, "read", "qqqq").stderr + pgdocs(docs, "signature", "qqqq").stderr
+    assert b"pgdocs search finds pages" in told
+    assert b"Next: pgdocs search with" in told
+    assert b"search_docs" not in told
+
+
 def test_read_prints_pages_sections_and_lists(docs: Path) -> None:
     """A page in one piece, a section alone, the pages of a chapter, and without a name what there is."""
     assert b"## LIMIT Clause {#SQL-LIMIT}" in pgdocs(docs, "read", "sql-select").stdout

@@ -208,6 +208,7 @@ sidebarTitle: no
 import Install from './\\_snippets/install.mdx'
 import { Callout, CalloutBox } from 'components'
 import Tabs from "components/Tabs"
+import TabItem from '@theme/TabItem'
 import logo from './logo.png'
 
 export const version = {

@@ -66,13 +66,15 @@ def _parser() -> argparse.ArgumentParser:
         "--also docs_src",
     )
     parser.add_argument("name", metavar="NAME", type=name_option, help="what source= calls it")
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", type=folder_option, help="where it lies; its pages may")
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", type=folder_option, help="where it lies")
     parser.add_argument("--git", metavar="URL", help="fetch one version of some folders of a repository instead")
+    parser.add_argument("--subdir", default="", metavar="DIR", help="only the pages below this folder of it")
     parser.add_argument(
-        "--subdir", default="", metavar="DIR", help="… be in a folder of it (includes may come from all)"
-    )
-    parser.add_argument(
-        "--also", action="append", default=[], metavar="DIR", help="of a repository: what pages include"
+        "--also",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="of a repository: fetch this folder too, whose files the pages include",
     )
     parser.add_argument("--ref", default="", metavar="TAG", help="of a repository: a tag or a branch")
     parser.add_argument("--flavour", choices=FLAVOURS, help="what kind of folder it is, if that is not seen at once")

@@ -166,7 +166,8 @@ _IMPORT = re.compile(
 def imported_snippets(text: str, include: Include) -> str:
     """`import Snippet from "./_snippet.mdx"` and `<Snippet name="x" />` → the snippet's text; other imports vanish."""
     for name, _, path in _IMPORT.findall(text):
-        if name and PurePosixPath(path).suffix in (".md", ".mdx", ""):
+        suffix = PurePosixPath(path).suffix
+        if name and (suffix in (".md", ".mdx") or (not suffix and path.startswith((".", "/", "@site/")))):
             body = include(path.replace("\\_", "_"))  # some editors escape it there too
             if body is not None:
                 tag = rf"<{name}\b(?P<props>{_PROPS})\s*(?:/>|>(?P<inner>.*?)</{name}\s*>)"

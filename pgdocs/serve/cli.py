@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
@@ -21,7 +20,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from pgdocs.errors import BadQuery, PgdocsError, UnknownSource
 from pgdocs.pages import doc_name_of_file, scan_lines, short_name, split_anchors
-from pgdocs.serve.library import BUNDLED, Library, docs_folder, holdings, writable_folder
+from pgdocs.serve.library import BUNDLED, Library, docs_folder, holdings, own_copy
 
 if TYPE_CHECKING:
     from pgdocs.search.index import DocumentSearchIndex
@@ -356,30 +355,13 @@ def _fill_folder(
     if "--help" in arguments:
         click.echo(ctx.get_help() + "\n\nIts own options:\n")
     elif docs == BUNDLED / "docs":
-        docs = writable_folder()
-        try:
-            _copy_pages(BUNDLED / "docs", docs)
-        except OSError as error:
-            raise click.ClickException(
-                f"Can't write into {docs} ({error.strerror}): name a folder with --docs."
-            ) from error
+        docs = own_copy()
     if not as_json:
         sys.exit(main(["--out", str(docs), *arguments]))
     with redirect_stdout(sys.stderr):
         code = main(["--out", str(docs), *arguments])
     _print_json({holding.source: holding._asdict() for holding in holdings(docs)})
     sys.exit(code)
-
-
-def _copy_pages(pages: Path, into: Path) -> None:
-    """What is added to pages that can't be changed stands beside a copy of them."""
-    new = into.with_name(f"{into.name}.new")
-    shutil.rmtree(new, ignore_errors=True)
-    shutil.copytree(pages, new, copy_function=shutil.copyfile)  # without the permissions: a copy can be changed
-    into.mkdir(exist_ok=True)
-    for file in new.iterdir():
-        file.replace(into / file.name)
-    new.rmdir()
 
 
 @cli.command(epilog="Example: pgdocs wheel --out dist --source pg --source postgis")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import threading
 from collections import Counter
@@ -14,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pgdocs.errors import NoPages
+from pgdocs.errors import NoPages, ScrapeError
 from pgdocs.pages import doc_name_of_file, read_page, split_doc_name
 
 if TYPE_CHECKING:
@@ -52,6 +53,22 @@ def writable_folder() -> Path:
     if (CHECKOUT / "pyproject.toml").is_file():
         return CHECKOUT / "docs"
     return _user_data() / "pgdocs" / "docs"
+
+
+def own_copy() -> Path:
+    """The folder of `writable_folder` with a copy of the package's pages, for others to stand beside them."""
+    into = writable_folder()
+    new = into.with_name(f"{into.name}.new")
+    try:
+        shutil.rmtree(new, ignore_errors=True)
+        shutil.copytree(BUNDLED / "docs", new, copy_function=shutil.copyfile)  # a package's files may be read-only
+        into.mkdir(exist_ok=True)
+        for file in new.iterdir():
+            file.replace(into / file.name)
+        new.rmdir()
+    except (OSError, shutil.Error) as error:
+        raise ScrapeError(f"Can't write into {into} ({error}): name another folder with --docs.") from error
+    return into
 
 
 def cure() -> str:

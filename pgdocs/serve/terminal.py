@@ -23,7 +23,7 @@ def is_colourful(stream: TextIO | None = None) -> bool:
 
 
 def as_commands(text: str) -> str:
-    """`text` with each call of the tool get_doc as the command that does the same.
+    """`text` with each call of the tool get_doc, and each mention of search_docs, as the command that does the same.
 
     >>> as_commands('Read on with get_doc(page="pg/sql-select", section="SQL-LIMIT").')
     'Read on with pgdocs read pg/sql-select --section SQL-LIMIT.'
@@ -33,7 +33,7 @@ def as_commands(text: str) -> str:
         section = f" --section {shlex.quote(call[2])}" if call[2] else ""
         return f"pgdocs read {shlex.quote(call[1])}{section}" if call[1] else "pgdocs read"
 
-    return _CALL.sub(command, text)
+    return re.sub(r"\bsearch_docs(?= with | finds )", "pgdocs search", _CALL.sub(command, text))
 
 
 def paint(text: str, query: str = "") -> str:
