@@ -21,7 +21,8 @@ import pytest
 from eval.cases import SHARED, Case, load
 from eval.metrics import mrr, place, recall
 from eval.names import name_rows
-from pgdocs.pages import scan_lines
+from pgdocs.pages import scan_lines, split_anchors
+from pgdocs.search.rank import CONFIDENT
 from pgdocs.serve.parts import cut
 from pgdocs.serve.probe import Session
 from search_index import DocumentSearchIndex, SearchResult
@@ -90,8 +91,6 @@ def cases(index: DocumentSearchIndex, name: str) -> list[Case]:
 
 
 def anchors(text: str) -> frozenset[str]:
-    from pgdocs.pages import split_anchors
-
     return frozenset(a for line, fence in scan_lines(text) if not fence for a in split_anchors(line)[1])
 
 
@@ -134,7 +133,6 @@ def test_real_questions_find_their_pages(index: DocumentSearchIndex) -> None:
 
 def test_what_the_manuals_do_not_answer_is_said(index: DocumentSearchIndex) -> None:
     """Nine in ten questions about other products are called unanswered, and hardly an answerable one is."""
-    from pgdocs.search.rank import CONFIDENT
 
     def told(questions: list[Case]) -> float:
         tops = [index.search(case.question, 1) for case in questions]

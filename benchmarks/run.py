@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -24,7 +25,7 @@ from typing import TypeVar
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # run from a checkout, installed or not
 
-from pgdocs.pages import Page, read_page, render_page  # noqa: E402
+from pgdocs.pages import read_page, render_page  # noqa: E402
 from pgdocs.search.index import DocumentSearchIndex  # noqa: E402
 from pgdocs.serve.probe import CLIENT, Session  # noqa: E402
 
@@ -213,7 +214,7 @@ def growing(docs: Path) -> Iterator[tuple[str, str]]:
                 for number in range(min(copies * len(pages), 10_000)):
                     page, copy = pages[number % len(pages)], number // len(pages)
                     name = f"{page.source}_copy{copy}__{page.slug}-{number % len(pages)}"
-                    text = render_page(Page(name, page.title, page.anchor, page.url, page.path, page.kind, page.body))
+                    text = render_page(replace(page, doc_name=name))
                     (many / f"{name}.md").write_text(text, encoding="utf-8")
             cache = Path(folder, "cache.pkl")
             index = DocumentSearchIndex(many, cache)

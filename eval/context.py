@@ -175,5 +175,4 @@ def failure(outcome: Outcome) -> str:
 
 
 if __name__ == "__main__":
-    pages = DocumentSearchIndex(*sys.argv[1:3] or ["docs"])
-    print(table(pages))
+    print(table(DocumentSearchIndex(sys.argv[1] if sys.argv[1:] else HERE.parent / "docs")))

@@ -61,16 +61,16 @@ def test_a_folder_gives_its_pages_and_nothing_else(tmp_path: Path) -> None:
     """A page is read by its exact name; what is not there, not a page or outside of the folder is None."""
     folder = write(tmp_path / "html", PAGES)
     write(tmp_path, {"outside.html": b"x"})
-    with open_local(folder, PG) as manual:
-        assert manual.read("sql-pour.html") == PAGES["sql-pour.html"]
-        assert [manual.read(name) for name in ("SQL-POUR.html", "nix.html", "../outside.html", "")] == [None] * 4
+    manual = open_local(folder, PG)
+    assert manual.read("sql-pour.html") == PAGES["sql-pour.html"]
+    assert [manual.read(name) for name in ("SQL-POUR.html", "nix.html", "../outside.html", "")] == [None] * 4
 
 
 def test_the_index_page_itself_may_be_named(tmp_path: Path) -> None:
     """Who points to …/html/index.html means the manual that begins there."""
     folder = write(tmp_path / "html", PAGES)
-    with open_local(folder / "index.html", PG) as manual:
-        assert manual.read("sql-pour.html") == PAGES["sql-pour.html"]
+    manual = open_local(folder / "index.html", PG)
+    assert manual.read("sql-pour.html") == PAGES["sql-pour.html"]
 
 
 def test_the_manual_is_found_anywhere_in_a_tree(tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_the_manual_is_found_anywhere_in_a_tree(tmp_path: Path) -> None:
     write(tmp_path / "postgis.net/docs/manual-3.5", {"index.html": index("PostGIS 3.5.2 Manual")})
     write(tmp_path / "www.postgresql.org/docs/99", {"index.html": index("PostgreSQL 99.1 Documentation")})
     write(tmp_path / f"www.postgresql.org/docs/{PG.edition}", PAGES)
-    with open_local(tmp_path, PG) as manual:
-        assert manual.read("sql-pour.html")
+    manual = open_local(tmp_path, PG)
+    assert manual.read("sql-pour.html")
 
 
 def test_the_newest_version_wins_elsewhere(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_the_newest_version_wins_elsewhere(tmp_path: Path) -> None:
     for version in ("9.6", "16.2", "10.1"):
         pages = {"index.html": index(f"PostgreSQL {version} Documentation"), "is.html": version.encode()}
         write(tmp_path / f"v{version}", pages)
-    with open_local(tmp_path, PG) as manual:
-        assert manual.read("is.html") == b"16.2"
+    manual = open_local(tmp_path, PG)
+    assert manual.read("is.html") == b"16.2"
 
 
 def test_the_other_manual_is_refused(tmp_path: Path) -> None:
@@ -105,9 +105,9 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     write(tmp_path, {"secret.html": b"secret"})
     (folder / "in.html").symlink_to(folder / "sql-pour.html")
     (folder / "out.html").symlink_to(tmp_path / "secret.html")
-    with open_local(folder, PG) as manual:
-        assert manual.read("in.html") == PAGES["sql-pour.html"]
-        assert manual.read("out.html") is None
+    manual = open_local(folder, PG)
+    assert manual.read("in.html") == PAGES["sql-pour.html"]
+    assert manual.read("out.html") is None
 
 
 # --- archives ---------------------------------------------------------------------------------------------
@@ -125,9 +125,9 @@ def test_an_archive_is_read_without_unpacking(tmp_path: Path, kind: str) -> None
     else:
         compression = kind.removeprefix("tar").removeprefix(".")
         tar_of(file, [(tarfile.TarInfo(name), html) for name, html in names.items()], f"w:{compression}")
-    with open_local(file, PG) as manual:
-        assert {name: manual.read(name) for name in PAGES} == PAGES
-        assert manual.read("README") is None
+    manual = open_local(file, PG)
+    assert {name: manual.read(name) for name in PAGES} == PAGES
+    assert manual.read("README") is None
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -141,9 +141,9 @@ def test_links_and_paths_out_of_a_tar_are_refused(tmp_path: Path) -> None:
         (tarfile.TarInfo("m/../m/up.html"), b"x"),
         (tarfile.TarInfo("/m/root.html"), b"x"),
     ]
-    with open_local(tar_of(tmp_path / "m.tar", good + bad), PG) as manual:
-        assert manual.read("sql-pour.html")
-        assert [manual.read(f"{name}.html") for name in ("soft", "hard", "device", "up", "root")] == [None] * 5
+    manual = open_local(tar_of(tmp_path / "m.tar", good + bad), PG)
+    assert manual.read("sql-pour.html")
+    assert [manual.read(f"{name}.html") for name in ("soft", "hard", "device", "up", "root")] == [None] * 5
 
 
 def test_links_and_paths_out_of_a_zip_are_refused(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_links_and_paths_out_of_a_zip_are_refused(tmp_path: Path) -> None:
         archive.writestr(soft, "/etc/hostname")
         archive.writestr("m/../m/up.html", "x")
         archive.writestr("/m/root.html", "x")
-    with open_local(tmp_path / "m.zip", PG) as manual:
-        assert manual.read("sql-pour.html")
-        assert [manual.read(f"{name}.html") for name in ("soft", "up", "root")] == [None] * 3
+    manual = open_local(tmp_path / "m.zip", PG)
+    assert manual.read("sql-pour.html")
+    assert [manual.read(f"{name}.html") for name in ("soft", "up", "root")] == [None] * 3
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
@@ -242,10 +242,10 @@ def test_the_single_page_becomes_the_webs_pages(tmp_path: Path) -> None:
     names = ["index.html", "teas.html", "ST_Brew.html", "st_brew.html", "ch02.html"]
     assert list(cut(TODAY.encode())) == names
     for place in (tmp_path, folder, folder / "postgis.html"):
-        with open_local(place, POSTGIS) as manual:
-            pages = [manual.read(name) for name in names]
-            assert None not in pages
-            assert manual.read("postgis.html") is None
+        manual = open_local(place, POSTGIS)
+        pages = [manual.read(name) for name in names]
+        assert None not in pages
+        assert manual.read("postgis.html") is None
 
 
 @pytest.mark.parametrize("manual", [TODAY.encode(), of_old(TODAY)], ids=["today", "3.3"])
@@ -351,8 +351,8 @@ def test_the_newest_package_is_fetched_without_root(tmp_path: Path, monkeypatch:
     for _ in range(2):  # what an earlier run left is replaced
         folder = download_package(PG, into)
         assert folder is not None
-        with open_local(folder, PG) as manual:
-            assert manual.read("sql-pour.html") == PAGES["sql-pour.html"]
+        manual = open_local(folder, PG)
+        assert manual.read("sql-pour.html") == PAGES["sql-pour.html"]
         assert list(into.iterdir()) == [folder]
 
 

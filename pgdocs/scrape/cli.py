@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     add_common(parser)
     parser.add_argument("--out", type=Path, default=Path("docs"), metavar="DIR", help="default: docs")
     parser.add_argument(
-        "--delay", type=seconds, default=Options.delay, help="seconds between two requests to one site (0.3)"
+        "--delay", type=seconds, default=Options.delay, help="seconds between two requests to one site (%(default)s)"
     )
     parser.add_argument("--refresh", action="store_true", help="ask again for pages that are there, if they changed")
     parser.add_argument("--limit", type=count, metavar="N", help="ask for at most N pages of each manual")

@@ -92,12 +92,6 @@ class LocalManual:
     def __init__(self, pages: Mapping[str, bytes]) -> None:
         self._pages = pages
 
-    def __enter__(self) -> LocalManual:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._pages = {}
-
     def read(self, name: str) -> bytes | None:
         """The page of that name (`sql-select.html`, in its exact case); None if there is none."""
         return self._pages.get(name)

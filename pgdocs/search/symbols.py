@@ -32,10 +32,8 @@ SETTING = re.compile(
 CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 """A code span: as many backticks behind it as before it."""
 
-FIRST_EXAMPLE = 700
+MAX_EXAMPLE = 700
 """Characters of an example, at most: it shows a call, it doesn't replace the page."""
-
-# ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class _Reader:
                 page.url + (f"#{anchor}" if anchor and page.url else ""),
                 page.title,
                 page.path,
-                example[:FIRST_EXAMPLE],
+                example[:MAX_EXAMPLE],
                 self.extension,
                 tuple(alias for alias in dict.fromkeys(aliases) if alias != name),
                 weak,
