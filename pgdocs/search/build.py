@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,9 @@ def _read(docs_dir: Path, files: cache.Files) -> Iterator[tuple[str, Page]]:
 # --- passages -----------------------------------------------------------------------------------------------
 
 
+_CONTENTS = re.compile(r"(?:^\*\*Table of Contents\*\*\n+)?(?:^ *- \[[^\n]*\]\([^\s()]+\)(?:\n|\Z)){2,}", re.MULTILINE)
+
+
 def split_passages(page: Page) -> Iterator[tuple[str, str, str]]:
     """(anchor, heading trail below the title, text) of each passage: a section, or a piece of a long one.
 
@@ -101,7 +104,10 @@ def split_passages(page: Page) -> Iterator[tuple[str, str, str]]:
     the passage before it, with its heading.
     """
     anchor, trail, text = page.anchor, "", ""
-    for section in split_sections(page):
+    sections = split_sections(page)
+    if page.kind != "contents":  # elsewhere a table of contents only repeats the headings below it
+        sections = [replace(section, text=_CONTENTS.sub("", section.text).strip("\n")) for section in sections]
+    for section in sections:
         heading = f"{'#' * section.level} {section.title}"
         whole = f"{text}\n\n{heading}\n\n{section.text}" if section.trail else section.text
         if not section.anchor and section.trail and len(whole) <= PASSAGE:

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from math import log1p
 from typing import TYPE_CHECKING
 
@@ -171,7 +172,7 @@ def context(
     if not found.confident:
         return _no_answer([near.page for near in found.pages[:2]])
     shown, parts = _chosen(task, found)
-    kept = _fill(shown, parts, budget - count_tokens(note))
+    kept = _with_what_they_announce(parts, _fill(shown, parts, budget - count_tokens(note)))
     while True:
         brief = (False, True) if sum(part.kind not in FRAME for part in kept) == 1 else (False,)
         for passages in (_passages(shown, kept, briefly) for briefly in brief):
@@ -330,6 +331,15 @@ def _fill(shown: Sequence[Found], parts: Sequence[Part], budget: int) -> list[Pa
         cited.add((part.page, hit.anchor))
         used += cost
     return [part for part in parts if part in kept]
+
+
+def _with_what_they_announce(parts: Sequence[Part], kept: Sequence[Part]) -> list[Part]:
+    """The kept parts but for short ones that end in a colon where what they lead to is not kept."""
+    following = {part: after for part, after in pairwise(parts) if after.page == part.page}
+    for part in kept:
+        if part.cost <= SMALL and part.block.text.endswith(":") and following.get(part) not in (*kept, None):
+            kept = _without(part, kept)
+    return list(kept)
 
 
 def _without(dropped: Part, kept: Sequence[Part]) -> list[Part]:
