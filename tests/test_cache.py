@@ -6,12 +6,12 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import until
 
 from pgdocs.errors import BuildError
 from pgdocs.search import cache
@@ -274,15 +274,6 @@ def test_a_build_that_fails_says_why(site: tuple[Path, Path], monkeypatch: pytes
 # --- while it runs ------------------------------------------------------------------------------------------
 
 
-def until(true: Callable[[], bool], seconds: float = 30.0) -> bool:
-    end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 def test_a_changed_page_is_found_while_it_runs(site: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the new index is there the old one answers and says so; then the new page is found, the deleted one not."""
     monkeypatch.setattr(index_module, "CHECK_EVERY", 0.0)
@@ -295,7 +286,7 @@ def test_a_changed_page_is_found_while_it_runs(site: tuple[Path, Path], monkeypa
     assert index.refresh()
     assert "changed" in index.stale
     assert index.search("kettle")[0].doc_name == "kettle"
-    assert until(lambda: not index.refresh())
+    until(lambda: not index.refresh(), 30, "the index is built again")
     assert index.search("porcelain")[0].doc_name == "cup"
     assert [info.doc_name for info in index.pages()] == ["cup", "kettle"]
     assert index.stale == ""
@@ -327,5 +318,5 @@ def test_a_folder_that_was_emptied_keeps_its_index(site: tuple[Path, Path], monk
     for file in site[0].glob("*.md"):
         file.unlink()
     assert index.refresh()
-    assert until(lambda: "No pages" in index.stale)
+    until(lambda: "No pages" in index.stale, 30, "the empty folder is seen")
     assert index.search("kettle")[0].doc_name == "kettle"

@@ -19,7 +19,7 @@ from rapidfuzz import fuzz, process
 
 from pgdocs.errors import BadQuery, BuildError, NoPages, PageNotFound, UnknownSource
 from pgdocs.pages import PATH_SEPARATOR, Page, read_page, short_name, slug_of_url, split_doc_name
-from pgdocs.search import cache
+from pgdocs.search import STRATEGIES, cache
 from pgdocs.search.pieces import Hit
 from pgdocs.search.rank import CONFIDENT, Query, Ranker, confidence
 from pgdocs.search.scope import Scope, Scopes, split_label
@@ -27,8 +27,6 @@ from pgdocs.search.snippets import Matcher, Passage, snippet
 from pgdocs.search.symbols import Symbol
 
 log = logging.getLogger("pgdocs")
-
-STRATEGIES = ("hybrid", "exact", "fuzzy", "semantic")
 
 MAX_QUERY = 10_000
 """Characters of a query: a pasted log with its stack trace fits, a whole file doesn't."""
@@ -276,7 +274,8 @@ class DocumentSearchIndex:
             reason = b"".join(errors).decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
         except (OSError, ValueError) as error:
             reason = str(error)
-        raise BuildError(f"The index could not be built: {reason or 'the build was ended'}.")
+        reason = reason.rstrip(".") or "the build was ended, perhaps for want of memory"
+        raise BuildError(f"The index could not be built ({reason}): mend that, then ask again.")
 
     @property
     def _ready(self) -> _State:

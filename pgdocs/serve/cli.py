@@ -20,6 +20,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from pgdocs.errors import BadQuery, PgdocsError, UnknownSource
 from pgdocs.pages import doc_name_of_file, scan_lines, short_name, split_anchors
+from pgdocs.search import STRATEGIES
 from pgdocs.serve.library import BUNDLED, Library, docs_folder, holdings, own_copy
 
 if TYPE_CHECKING:
@@ -156,9 +157,7 @@ def serve(
 @cli.command(cls=_Asking, epilog='Example: pgdocs search "nearest neighbour" -n 3')
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--max-results", type=click.IntRange(1, 20), default=5, show_default=True)
-@click.option(
-    "--strategy", type=click.Choice(["hybrid", "exact", "fuzzy", "semantic"]), default="hybrid", show_default=True
-)
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="hybrid", show_default=True)
 @one_source
 @one_kind
 @as_json
