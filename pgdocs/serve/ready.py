@@ -65,7 +65,11 @@ def how_to_connect(command: list[str]) -> str:
     block = json.dumps(
         {"mcpServers": {"pgdocs": {"command": command[0], "args": command[1:]}}}, indent=2, ensure_ascii=False
     )
-    return f"Claude Code:\n\n    claude mcp add pgdocs -- {shlex.join(command)}\n\nOther clients:\n\n{block}"
+    line = f"claude mcp add pgdocs -- {shlex.join(command)}"
+    return (
+        f"Claude Code, for the folder where you run it (--scope user before pgdocs: for all):\n\n    {line}\n\n"
+        f"Other clients:\n\n{block}"
+    )
 
 
 if __name__ == "__main__":
