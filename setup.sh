@@ -22,6 +22,7 @@ fail() {
     exit 1
 }
 
+unset CDPATH # `cd` would go to a namesake elsewhere
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 started_in=$PWD
 extra=scrape

@@ -154,6 +154,21 @@ def test_robots_txt_is_obeyed(mirror: Mirror, tmp_path: Path) -> None:
     assert "/docs/18/leaf-2.html" not in mirror.transfers()
 
 
+def test_a_site_that_wants_a_year_is_not_waited_for(mirror: Mirror, tmp_path: Path) -> None:
+    """Nor asked faster than it wants: the report says what it asks for."""
+    mirror.robots = "User-agent: *\nCrawl-delay: 31536000\n"
+    assert "asks to wait 31536000 s" in crawl(mirror, tmp_path, "pg")["pg"].error
+    assert not mirror.transfers()
+
+
+def test_a_page_that_never_ends_is_cut_off(mirror: Mirror, tmp_path: Path) -> None:
+    """A few kilobytes that unpack to more than a page can have are a failure of that page, not the end of memory."""
+    mirror.gzip = True
+    mirror.pages["pg"]["leaf-2.html"] = b" " * (40 << 20)
+    report = crawl(mirror, tmp_path, "pg")["pg"]
+    assert report.failures == (("https://www.postgresql.org/docs/18/leaf-2.html", "larger than 16 MB"),)
+
+
 def test_the_crawler_says_who_it_is(mirror: Mirror, tmp_path: Path) -> None:
     """Whoever runs the site can tell us from a browser."""
     crawl(mirror, tmp_path, "postgis")
@@ -550,6 +565,8 @@ def test_progress_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
         ("%2e%2e%2fx.html", None),
         ("mailto:a@example.org", None),
         ("http://[", None),
+        (f"{'a' * 300}.html", None),
+        (f"{'%E4%B8%AD' * 90}.html", None),
     ],
 )
 def test_a_page_has_one_name_however_it_is_spelled(url: str, name: str | None) -> None:

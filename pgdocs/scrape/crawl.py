@@ -188,7 +188,7 @@ class _Crawl:
         The old index goes last, so that a crawl killed in between still sees that the pages were another edition's.
         """
         before = read_json(self._out / CRAWL).get(self._source.name, {})
-        here = before.get("from") == self._origin and self._source.accepts(before["version"])
+        here = before.get("from") == self._origin and self._source.accepts(str(before.get("version", "")))
         known = self._source.of_version(before["version"]) if here else self._source
         stored = self._shelf.page("index", known.index) if here else None
         if here and before.get("converter") == _fingerprint():

@@ -15,6 +15,7 @@ import anyio
 import httpx
 
 from pgdocs.errors import ScrapeError
+from pgdocs.scrape.local import MAX_PAGE
 from pgdocs.scrape.sources import Source
 
 AGENT = "pgdocs-mcp"
@@ -36,7 +37,8 @@ BACKOFF = (0.5, 30.0)
 """Seconds before the second try and at most; each wait is twice the one before, less up to half of it at random."""
 
 PATIENCE = 60.0
-"""Seconds of `Retry-After` that we follow; whoever wants us to wait longer is asked again by the next run."""
+"""Seconds of `Retry-After` that we follow; whoever wants us to wait longer is asked again by the next run. A site that
+wants more than that between any two pages is not crawled."""
 
 HOPS = 5
 """Redirects for one page before it counts as a circle."""
@@ -90,13 +92,13 @@ class Site:
         for _ in range(HOPS):
             if not rules.can_fetch(AGENT, url):
                 raise ScrapeError("robots.txt forbids it")
-            response = await self._get(url, {key: value for key, value in headers.items() if value})
+            response, body = await self._get(url, {key: value for key, value in headers.items() if value})
             if response.status_code in (404, 410):
                 return Answer(404)
             if response.status_code in (200, 304):
                 self._home = urljoin(url, ".")
                 tags = (response.headers.get("ETag", ""), response.headers.get("Last-Modified", ""))
-                return Answer(response.status_code, response.content, tags)
+                return Answer(response.status_code, body, tags)
             if not response.has_redirect_location:
                 raise ScrapeError(f"HTTP {response.status_code}")
             url = urljoin(url, response.headers["Location"])
@@ -117,28 +119,32 @@ class Site:
     async def _read_robots(self) -> RobotFileParser:
         """The rules of robots.txt; none where there is no such file."""
         rules = RobotFileParser()
-        response = await self._get(urljoin(self._origin, "/robots.txt"), {})
+        response, body = await self._get(urljoin(self._origin, "/robots.txt"), {})
         if response.status_code in (401, 403):
             raise ScrapeError("the site forbids robots")
-        rules.parse(response.text.splitlines() if response.status_code == 200 else [])
-        self._delay = max(self._delay, float(rules.crawl_delay(AGENT) or 0))
+        rules.parse(body.decode("utf-8", "replace").splitlines() if response.status_code == 200 else [])
+        wanted = float(rules.crawl_delay(AGENT) or 0)
+        if wanted > PATIENCE:
+            raise ScrapeError(f"robots.txt asks to wait {wanted:.0f} s between two pages")
+        self._delay = max(self._delay, wanted)
         return rules
 
-    async def _get(self, url: str, headers: dict[str, str]) -> httpx.Response:
-        """An answer that is not a passing fault, its body complete. ScrapeError after the last try."""
+    async def _get(self, url: str, headers: dict[str, str]) -> tuple[httpx.Response, bytes]:
+        """An answer that is not a passing fault, and its body, complete. ScrapeError after the last try."""
         attempt = 0
         while True:
             await self._turn()
             try:
                 with anyio.fail_after(DEADLINE):  # asyncio.wait_for may swallow a Ctrl-C before Python 3.12
-                    response = await self._client.get(url, headers=headers)
+                    async with self._client.stream("GET", url, headers=headers) as response:
+                        body = await _body(response)
             except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
                 reason = _reason(error)
             else:
                 self._answered = True
                 if response.status_code != 429 and response.status_code < 500:
                     self._failed_in_a_row = 0
-                    return response
+                    return response, body
                 reason = f"HTTP {response.status_code}"
                 asked_for = time.monotonic() + _retry_after(response)
                 self._free_at[self._host] = max(self._free_at[self._host], asked_for)
@@ -167,6 +173,16 @@ def new_client() -> httpx.AsyncClient:
         timeout=TIMEOUT,
         mounts={"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None},
     )
+
+
+async def _body(response: httpx.Response) -> bytes:
+    """Unpacked, for as long as it can be a page: a few kilobytes may unpack to more than there is memory."""
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > MAX_PAGE:
+            raise ScrapeError(f"larger than {MAX_PAGE >> 20} MB")
+    return bytes(body)
 
 
 def _reason(error: Exception) -> str:

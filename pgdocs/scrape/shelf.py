@@ -108,12 +108,12 @@ def write_atomically(file: Path, content: bytes) -> None:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """The object in `file`; an empty one where there is none or it can't be read."""
+    """The notes in `file` by source; those that are no objects are left out, all where it can't be read."""
     try:
-        value = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+        value = json.loads(file.read_bytes()) if file.is_file() else {}
+        return {name: note for name, note in value.items() if isinstance(note, dict)}
+    except (OSError, ValueError, AttributeError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def write_json(file: Path, value: dict[str, Any]) -> None:

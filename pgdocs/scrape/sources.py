@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from pgdocs.errors import ScrapeError
 
 INDEX = "index.html"
 """The name of every manual's first page: its table of contents, from which all others are reached."""
+
+LONGEST = 200
+"""Characters of a page's name as its file spells it: with source and suffix it stays below a system's 255."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class Source:
         path, prefix = unquote(parts.path), unquote(home.path)
         alias = next((alias for alias in self.aliases if path.startswith(prefix + alias)), "")
         name = re.sub(r"\.htm$", ".html", path.removeprefix(prefix + alias)) or INDEX
-        inside = path.startswith(prefix) and re.fullmatch(self.allowed, name)
+        inside = path.startswith(prefix) and re.fullmatch(self.allowed, name) and len(quote(name)) <= LONGEST
         return name if inside and not any(re.fullmatch(rule, name) for rule in self.skip) else None
 
 

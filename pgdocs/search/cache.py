@@ -46,7 +46,9 @@ _DTYPES = frozenset({"float16", "float32", "int32", "uint32", "uint16", "uint8",
 
 
 def scan(docs_dir: Path) -> dict[str, tuple[int, int]]:
-    """The markdown files below `docs_dir`: relative path → (size, mtime in ns). Hidden folders are left out."""
+    """The markdown files below `docs_dir`: relative path → (size, mtime in ns). Hidden folders are left out, and links
+    that lead out of it: a folder that somebody else made must not have a private file of ours read to a model."""
+    root = os.path.realpath(docs_dir)
     found: dict[str, tuple[int, int]] = {}
     folders = [(docs_dir, "")]
     while folders:
@@ -58,10 +60,14 @@ def scan(docs_dir: Path) -> dict[str, tuple[int, int]]:
                 with contextlib.suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):
                         folders.append((Path(entry.path), f"{prefix}{entry.name}/"))
-                    elif entry.name.endswith(".md") and entry.is_file():
+                    elif entry.name.endswith(".md") and entry.is_file() and _is_below(root, entry):
                         status = entry.stat()
                         found[prefix + entry.name] = (status.st_size, status.st_mtime_ns)
     return dict(sorted(found.items()))
+
+
+def _is_below(root: str, entry: os.DirEntry[str]) -> bool:
+    return not entry.is_symlink() or Path(os.path.realpath(entry.path)).is_relative_to(root)
 
 
 def fingerprint(docs_dir: Path, known: Mapping[str, tuple[int, int, str]] | None = None) -> Files:
@@ -111,10 +117,10 @@ def phrase_files(phrases_dir: Path = PHRASES_DIR) -> list[Path]:
 
 def cache_files(docs_dir: Path) -> list[Path]:
     """Where the cache of a docs folder may lie, best first: beside it, else in the user's cache folder."""
-    docs_dir = docs_dir.resolve()
+    docs_dir = Path(os.path.realpath(docs_dir))  # Path.resolve fails on links in a circle
     digest = _blake2b(8)
     digest.update(str(docs_dir).encode("utf-8", "surrogateescape"))
-    files = [docs_dir.with_name(docs_dir.name + ".cache.pkl")]
+    files = [docs_dir.with_name(docs_dir.name + ".cache.pkl")] if docs_dir.name else []  # nothing is beside /
     with contextlib.suppress(RuntimeError):  # a user whom the system doesn't know has no home, and no second place
         files.append(_user_cache_dir() / "pgdocs" / f"{digest.hexdigest()}.cache.pkl")
     return files

@@ -242,7 +242,8 @@ class DocumentSearchIndex:
             try:
                 if data and data["code"] == cache.code_version():
                     files = cache.fingerprint(self.docs_dir, data["files"])
-                    if cache.same_content(files, data["files"]):
+                    inside = all(row[-1] in files for row in data["page"])  # a crafted one would have any file read
+                    if inside and cache.same_content(files, data["files"]):
                         return _State({**data, "files": files})
             except Exception as error:  # plain data, but not of an index
                 log.warning("Ignoring the index cache %s: %r.", file, error)

@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 it could not be done (one sentence on stderr), 2 wrong usa
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -55,6 +56,10 @@ class _Group(_Command, click.Group):
             from pgdocs.serve.terminal import as_commands
 
             raise click.ClickException(as_commands(clean(str(error)))) from error
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise click.ClickException("The output can't be written: no space is left there.") from error
+            raise
 
 
 class _Asking(_Command):
@@ -408,7 +413,8 @@ def probe(library: Library, command: tuple[str, ...], tool: str, arguments: str,
     if not isinstance(given, dict):
         raise click.BadParameter('not an object: give one like \'{"query": "upsert"}\'.', param_hint="--args")
     own = (sys.executable, "-m", "pgdocs.serve.cli", "--docs", str(library.docs_dir.absolute()), "serve")
-    report = probe(command or own, tool, given, patience=timeout)
+    here = None if command else Path(__file__).parents[2]  # `-m` would take a `pgdocs` in the caller's folder
+    report = probe(command or own, tool, given, patience=timeout, cwd=here)
     if as_json:
         _print_json(asdict(report))
     else:

@@ -31,6 +31,10 @@ MANIFEST = ".manifest.json"
 """In a docs folder: what the scraper tells of its sources."""
 
 
+MANY = 10_000_000
+"""More pages than any folder has: such a number would only fill the instructions."""
+
+
 class Holding(NamedTuple):
     """One source of the folder: its name in arguments, the product and version it documents, and how many pages."""
 
@@ -49,7 +53,9 @@ def writable_folder() -> Path:
     """Where pages are put: $PGDOCS_DOCS, else docs/ of the checkout, else a folder of the user's (an installed package
     must not write beside itself)."""
     if named := os.environ.get("PGDOCS_DOCS"):
-        return Path(named).expanduser()
+        with suppress(RuntimeError):  # ~nobody-of-that-name
+            return Path(named).expanduser()
+        return Path(named)
     if (CHECKOUT / "pyproject.toml").is_file():
         return CHECKOUT / "docs"
     return _user_data() / "pgdocs" / "docs"
@@ -79,7 +85,7 @@ def cure() -> str:
 def holdings(docs_dir: Path) -> list[Holding]:
     """What the folder holds, without opening an index: from the manifest, else by counting files. Never fails."""
     try:
-        found = [Holding(name, _label(name, told), int(told["pages"])) for name, told in manifest(docs_dir).items()]
+        found = [Holding(name, _label(name, told), _pages(told)) for name, told in manifest(docs_dir).items()]
     except (ValueError, KeyError, TypeError):
         found = []
     return found or _count(docs_dir)
@@ -87,10 +93,11 @@ def holdings(docs_dir: Path) -> list[Holding]:
 
 def manifest(docs_dir: Path) -> dict[str, dict[str, Any]]:
     """What the folder's MANIFEST tells of each source; {} where there is none, or one that can't be read."""
+    file = docs_dir / MANIFEST
     try:
-        told = json.loads((docs_dir / MANIFEST).read_text(encoding="utf-8"))
+        told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}  # a pipe would be waited for
         return {name: entry for name, entry in told.items() if isinstance(entry, dict)}
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return {}
 
 
@@ -130,6 +137,13 @@ class Library:
     def _open_quietly(self) -> None:
         with suppress(Exception):  # whoever calls index() next meets the same error and can tell the client
             self.index()
+
+
+def _pages(told: dict[str, Any]) -> int:
+    """Raises KeyError, TypeError or ValueError where there is no number that pages can have."""
+    if not 0 <= told["pages"] < MANY:
+        raise ValueError("no number of pages")
+    return int(told["pages"])
 
 
 def _label(name: str, told: dict[str, object]) -> str:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -41,6 +42,7 @@ class Session:
     command: Sequence[str]
     env: Mapping[str, str] | None = None
     patience: float = PATIENCE
+    cwd: Path | None = None
     junk: list[str] = field(default_factory=list)
     """Lines on stdout that are no JSON-RPC message."""
 
@@ -51,7 +53,7 @@ class Session:
         command = [program, *self.command[1:]]
         try:
             self.process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
-                command, env=self.env, start_new_session=True, **pipes
+                command, env=self.env, cwd=self.cwd, start_new_session=True, **pipes
             )
         except OSError as error:
             raise ProbeError(f"Can't start {self.command[0]!r}: {error.strerror or error}.") from error
@@ -198,10 +200,11 @@ def probe(
     arguments: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
     patience: float = PATIENCE,
+    cwd: Path | None = None,
 ) -> Report:
     """Start a server, shake hands, list its tools, call one if named, and let it end; `patience` are the seconds to
     wait for each answer. Raises ProbeError."""
-    with Session(command, env, patience) as session:
+    with Session(command, env, patience, cwd) as session:
         shaken = _result(session, session.initialize(), "initialize")
         handshake = time.perf_counter() - session.started
         listing = _result(session, session.request("tools/list"), "tools/list")

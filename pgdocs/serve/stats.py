@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path, PurePath
@@ -65,8 +66,10 @@ def stats(docs_dir: Path) -> Stats:
             source.fetched, source.origin = str(told.get("fetched", "")), str(told.get("from", ""))
     for file in cache.cache_files(docs_dir):
         if data := cache.read(file):
-            _add_index(found, docs_dir, file, data)
-            return found
+            with suppress(LookupError, TypeError, ValueError, AttributeError):  # plain data, but not of an index
+                _add_index(found, docs_dir, file, data)
+                return found
+    found.index, found.index_bytes, found.built, found.state = "", 0, "", "missing"
     found.why = ["no index yet: the first search builds it"]
     return found
 

@@ -19,7 +19,9 @@ _WORD = re.compile(r"\w+")
 def is_colourful(stream: TextIO | None = None) -> bool:
     """Whether to paint: on a terminal that can, unless NO_COLOR (https://no-color.org) says no."""
     stream = stream or sys.stdout
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if stream is None or not stream.isatty():  # None: it is closed
+        return False
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def as_commands(text: str) -> str:
