@@ -149,6 +149,16 @@ def test_an_odd_name_is_a_page_like_any(tmp_path: Path) -> None:
         DocumentSearchIndex(tmp_path / "docs" / "pg__-rf.md").build_index()
 
 
+def test_a_name_too_long_for_a_file_is_told_in_a_sentence(tmp_path: Path) -> None:
+    """A page whose name fits where it lies, and doesn't with the source's before it."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / f"{'n' * 250}.md").write_text("# Page\n", encoding="utf-8")
+    told = pgdocs("--docs", str(tmp_path / "docs"), "add", "handbook", str(tmp_path / "pages"))
+    assert told.returncode == 1
+    assert told.stderr.startswith("Can't write ")
+    assert not list((tmp_path / "docs").iterdir())
+
+
 @pytest.mark.skipif(not POSIX, reason="runs bash")
 def test_setup_stays_in_its_own_folder(tmp_path: Path) -> None:
     """With CDPATH set, `cd` would go to a folder of the same name elsewhere."""

@@ -56,8 +56,9 @@ class Shelf:
         """Put the page there; False where it was there already, to the letter."""
         content = render_page(page).encode()
         file = self._files.get(page.slug) or self._new_file(page.slug)
-        if file.is_file() and file.read_bytes() == content:
-            return False
+        with suppress(OSError):  # what can't be read is written, or said why not
+            if file.read_bytes() == content:
+                return False
         write_atomically(file, content)
         self._files[page.slug] = file
         self._taken.add(file.name.casefold())
