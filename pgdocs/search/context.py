@@ -105,7 +105,7 @@ ASKS = tuple(
             r"(?i)\b(?:min\w*|at least|or (?:more|greater|larger)|(?:more|greater|larger) than)\b|\d",
         ),
         (
-            r"defaults?|usual\w*|unless|factory|if (?:i|nothing|none)|out of the box|left out|omitted|initial\w*",
+            r"defaults?|usual\w*|if (?:i|nothing|none)|omitted|initial\w*",
             r"(?i)\bdefaults?\b|\bif (?:not|no|omitted)\b|\bomitted\b|not specified|=\w",
         ),
         (
