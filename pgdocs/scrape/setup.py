@@ -143,6 +143,7 @@ def _fall_back(source: Source, docs: Path, spare: Path, reason: str) -> list[str
     reasons = [reason]
     for origin in _copies(source, spare, reasons):
         _set_aside(source, docs, spare)
+        print(f"{source.product}: taking the copy in {origin} instead", file=sys.stderr)
         trouble = _scrape([source], docs, {source.name: str(origin)})
         if not trouble:
             _say(source, docs, "is here instead")
