@@ -33,7 +33,7 @@ PATH_SEPARATOR = " › "
 DEFAULT_SOURCE = "docs"
 """The source of a plain markdown file whose name has no `<source>__` before it."""
 
-_ANCHORS = re.compile(r"(?:\s*\{#[^\s{}]+\})+\s*$")
+_ANCHORS = re.compile(r"(?<!\s)(?:\s*\{#[^\s{}]+\})+\s*$")
 _ANCHOR = re.compile(r"\{#([^\s{}]+)\}")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*\S)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")

@@ -116,6 +116,8 @@ def text_of(result: CallToolResult) -> str:
         ({"Host": "docs.example.org"}, 421),
         ({"Host": "127.0.0.1.example.org"}, 421),
         ({"Host": "localhost.example.org:80"}, 421),
+        ({"Host": "127.0.0.1:80.example.org"}, 421),
+        ({"Origin": "http://localhost:80@example.org"}, 421),
         ({"Origin": "https://evil.example.org"}, 403),
         ({"Origin": "http://localhost.example.org"}, 403),
         ({"Origin": "null"}, 403),

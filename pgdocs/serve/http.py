@@ -7,6 +7,7 @@ and answers only to names it knows: a web page in somebody's browser must not re
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,9 @@ from pgdocs.serve.wire import mend
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 PATH = "/mcp"
+
+_ADDRESS = re.compile(rb"(?:https?://)?(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?")
+"""A Host or an Origin. The SDK takes what begins with a known name and a colon for that name at any port."""
 
 GRACE = 1
 """Seconds that answers under way are given when the process is told to end."""
@@ -74,7 +78,8 @@ def _is_any(host: str) -> bool:
 
 class _Door:
     """Before the SDK: 405 for GET and DELETE, as the protocol has it for a server without sessions (the SDK would open
-    a stream that nothing is ever sent on, and hold it); bodies are mended as lines of stdin are."""
+    a stream that nothing is ever sent on, and hold it); a Host or an Origin that is no address is refused; bodies are
+    mended as lines of stdin are."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -86,8 +91,14 @@ class _Door:
                 message["body"] = mend(message.get("body", b""))
             return message
 
-        if scope["type"] == "http" and scope["path"] == PATH and scope["method"] != "POST":
-            refusal = PlainTextResponse("This server has no sessions: POST only.", 405, {"Allow": "POST"})
+        refusal = None
+        if scope["type"] == "http":
+            from_where = [value for name, value in scope["headers"] if name in (b"host", b"origin")]
+            if not all(map(_ADDRESS.fullmatch, from_where)):
+                refusal = PlainTextResponse("This is no address of this server.", 421)
+            elif scope["path"] == PATH and scope["method"] != "POST":
+                refusal = PlainTextResponse("This server has no sessions: POST only.", 405, {"Allow": "POST"})
+        if refusal:
             await refusal(scope, receive, send)
         else:
             await self.app(scope, mended, send)
