@@ -11,20 +11,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
 import numpy as np
-from rapidfuzz import fuzz, process
 
 from pgdocs.errors import BadQuery, BuildError, NoPages, PageNotFound, UnknownSource
 from pgdocs.pages import PATH_SEPARATOR, Page, read_page, short_name, slug_of_url, split_doc_name
 from pgdocs.search import STRATEGIES, cache
 from pgdocs.search.pieces import Hit
-from pgdocs.search.rank import CONFIDENT, Query, Ranker, confidence
 from pgdocs.search.scope import Scope, Scopes, split_label
-from pgdocs.search.snippets import Matcher, Passage, snippet
 from pgdocs.search.symbols import Symbol
+
+if TYPE_CHECKING:  # what ranks is imported when an index is opened: a REPL that only imports us does not wait for it
+    from pgdocs.search.rank import Query, Ranker
 
 log = logging.getLogger("pgdocs")
 
@@ -116,6 +116,8 @@ class _State:
         order = {source.name: number for number, source in enumerate(self.sources)}
         self.product = {source.name: split_label(source.label)[0] for source in self.sources}
         symbols = sorted((Symbol(*row) for row in data["symbols"]), key=lambda s: order[split_doc_name(s.doc_name)[0]])
+        from pgdocs.search.rank import Ranker
+
         self.ranker = Ranker(data, self.pages, symbols)
         self.scopes = Scopes([(source.name, source.label) for source in self.sources], data["elsewhere"])
         self.by_name = {page.doc_name: page for page in self.pages}
@@ -291,6 +293,8 @@ class DocumentSearchIndex:
         self, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all", kind: str = "all"
     ) -> list[SearchResult]:
         """The best pages for `query`, each once, with its best section. Raises BadQuery, UnknownSource, NoPages."""
+        from pgdocs.search.snippets import Matcher, Passage, snippet
+
         if not query.strip("\0 \t\r\n"):
             raise BadQuery("The query is empty: ask for a name, an error text or a goal.")
         if len(query) > MAX_QUERY:
@@ -325,6 +329,8 @@ class DocumentSearchIndex:
 
         Raises BadQuery, UnknownSource, NoPages.
         """
+        from pgdocs.search.rank import CONFIDENT, confidence
+
         state = self._ready
         state.check(source, kind)
         asked, ranker = state.query(query, kind), state.ranker
@@ -416,6 +422,8 @@ class DocumentSearchIndex:
         raise PageNotFound(name, self._near_pages(bare))
 
     def _near_pages(self, slug: str) -> list[str]:
+        from rapidfuzz import fuzz, process  # not before a name is misspelt
+
         names = {short_name(page.doc_name): page.slug.lower() for page in self._ready.pages}
         best = process.extract(slug.lower(), names, scorer=fuzz.ratio, limit=5, score_cutoff=60)
         return [name for _, _, name in best]

@@ -7,9 +7,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
 from pgdocs.search.names import SymbolTable
 from pgdocs.search.symbols import Symbol
 from pgdocs.search.tokens import squash
@@ -143,6 +140,9 @@ class Mentions:
             if not _EVERYDAY.fullmatch(word) and (symbols := self._defining(self._squashed[key])):
                 yield symbols
         elif len(key) >= LEAST_NEAR and not self._is_word(word):
+            from rapidfuzz import process  # not before a name is misspelt
+            from rapidfuzz.distance import OSA
+
             most, found = 1 if len(key) < 11 else 2, list[tuple[Symbol, ...]]()
             for near, distance, _ in process.extract(key, self._near, scorer=OSA.distance, limit=3, score_cutoff=most):
                 if distance <= most and (symbols := self._defining(self._squashed[near])):

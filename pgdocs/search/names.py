@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from rapidfuzz import fuzz, process
-
 from pgdocs.search.places import KINDS
 from pgdocs.search.signatures import OPERATOR, compact
 from pgdocs.search.symbols import Symbol
@@ -58,6 +56,8 @@ class SymbolTable:
         wanted = _key(next(iter(readings(typed)), ""))
         if len(wanted) < 3:  # of two letters, every other name is near
             return []
+        from rapidfuzz import fuzz, process  # not before a name is misspelt
+
         found = process.extract(wanted, self._names.keys(), scorer=fuzz.ratio, limit=limit, score_cutoff=NEAR)
         return [self._names[key] for key, *_ in found]
 

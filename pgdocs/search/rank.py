@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import fuzz, process, utils
 
 from pgdocs.search.mentions import NEAR, PART, SPOKEN, WHOLE, Mention, Mentions
 from pgdocs.search.scope import ANYWHERE, Scope
@@ -370,10 +369,14 @@ def _best(scores: Floats, limit: int) -> list[int]:
 
 
 def _ratio(query: str, name: str) -> float:
+    from rapidfuzz import fuzz, utils  # not before a name is misspelt
+
     return fuzz.WRatio(query, name, processor=utils.default_process, score_cutoff=FUZZY)
 
 
 def _ratios(query: str, choices: list[str]) -> Floats:
+    from rapidfuzz import fuzz, process, utils
+
     found = process.cdist(
         [query], choices, scorer=fuzz.WRatio, processor=utils.default_process, score_cutoff=FUZZY, dtype=np.float32
     )
