@@ -387,6 +387,10 @@ class DocumentSearchIndex:
         """A sentence where the query asks for a version of a manual that is not indexed, else ""."""
         return self._ready.scopes.of(query).missing
 
+    def names(self) -> list[str]:
+        """Every name that is defined, as documented, sorted: for completion."""
+        return self._ready.ranker.mentions.table.names
+
     def near_names(self, name: str, limit: int = 5) -> list[str]:
         """Names that are spelled nearly like `name`."""
         return self._ready.ranker.mentions.table.near(name, limit)

@@ -272,7 +272,7 @@ def _add_completion(server: PgdocsServer, library: Library) -> None:
     def values(ref: PromptReference | ResourceTemplateReference, argument: str, given: dict[str, str]) -> list[str]:
         index = library.index()
         if isinstance(ref, PromptReference):
-            return [page.title for page in index.pages()] if argument == "feature" else []
+            return [*index.names(), *(page.title for page in index.pages())] if argument == "feature" else []
         names = [source.name for source in index.sources()]
         if argument == "source":
             return names
