@@ -12,8 +12,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -44,9 +44,9 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 @contextmanager
-def replica(docs: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+def replica(docs: Path, *options: str, command: Sequence[str] = SERVER) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """A server on a port of its own, and its process."""
-    command = [*SERVER, "--transport", "http", "--port", "0", *options]
+    command = [*command, "--transport", "http", "--port", "0", *options]
     env = {**os.environ, "PGDOCS_DOCS": str(docs)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
         try:
@@ -121,7 +121,8 @@ def text_of(result: CallToolResult) -> str:
         ({"Origin": "https://evil.example.org"}, 403),
         ({"Origin": "http://localhost.example.org"}, 403),
         ({"Origin": "null"}, 403),
-        ({"Content_Type": "text/plain"}, 400),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"Content_Type": "application/jsonp"}, 415),
     ],
 )
 def test_a_web_page_elsewhere_is_refused(port: int, headers: dict[str, str], status: int) -> None:
@@ -141,29 +142,138 @@ def test_a_balancer_is_let_in_by_name(indexed: Path) -> None:
             assert post(port, call(1, "get_doc", page="sql-select"), **headers)[0] == status
 
 
-def test_whatever_is_posted_gets_an_answer(port: int) -> None:
-    """No body, no JSON, a batch, half an emoji, too much, another path, another method: a status, and life goes on."""
-    for body in (
-        b"",
-        b"junk",
-        b"[]",
-        b"{}",
-        b"\xff",
-        b"[" * 100_000,
-        b'{"jsonrpc": "2.0", "id": 1, "method": "no/such"}',
-    ):
-        assert 200 <= post(port, body)[0] < 500
-    assert post(port, call(1, "search_docs", query="cut \ud83d off"))[0] == 200
-    assert post(port, call(1, "search_docs", query="x" * 8_000_000))[0] == 413
+META = {
+    "io.modelcontextprotocol/protocolVersion": ERAS[1],
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def request(era: str, body: bytes, length: int | None = None, more: str = "") -> bytes:
+    """A whole request as bytes; a `length` other than its body's is a promise that is not kept."""
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length or len(body)}\r\n{more}"
+    head += "".join(f"{name}: {value}\r\n" for name, value in JSON.items())
+    if era != "legacy":
+        head += f"MCP-Protocol-Version: {era}\r\nMcp-Method: tools/call\r\nMcp-Name: search_docs\r\n"
+    return f"{head}\r\n".encode() + body
+
+
+def message(era: str, query: str) -> bytes:
+    told = call(1, "search_docs", query=query)
+    return json.dumps(told if era == "legacy" else {**told, "params": {**told["params"], "_meta": META}}).encode()
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", -32700),
+        (b"junk", -32700),
+        (b"\xff", -32700),
+        (b"[" * 100_000, -32700),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"n": ' + b"1" * 5_000 + b"}}", -32700),
+        (b"[]", -32600),
+        (b"null", -32600),
+        (b"{}", -32600),
+        (b'{"jsonrpc": "2.0", "id": 1}', -32600),
+        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": [1], "method": "ping"}', -32600),
+    ],
+)
+def test_what_is_no_message_is_refused_in_a_sentence(port: int, era: str, body: bytes, code: int) -> None:
+    """A status and a JSON-RPC error of one sentence, never pydantic's, and never taken for a notification."""
+    version = {} if era == "legacy" else {"MCP_Protocol_Version": era}
+    status, answer = post(port, body, **version)
+    assert (status, json.loads(answer)["error"]["code"]) == (400, code)
+    assert len(answer) < 200
+
+
+def test_other_paths_methods_and_sizes(port: int) -> None:
+    """Each has its status; with or without a slash at its end, the path is the same."""
+    assert post(port, call(1, "search_docs", query="x" * 2_000_000))[0] == 413
     assert post(port, call(1, "search_docs", query="x"), path="/other")[0] == 404
     for method in ("GET", "DELETE", "PUT", "OPTIONS"):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         connection.request(method, "/mcp", headers=JSON)
         assert connection.getresponse().status == 405
         connection.close()
-    status, body_text = post(port, call(7, "search_docs", query="distinct"))
+    status, answer = post(port, call(7, "search_docs", query="distinct"), path="/mcp/")
     assert status == 200
-    assert "sql-select" in json.loads(body_text)["result"]["content"][0]["text"]
+    assert "sql-select" in json.loads(answer)["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_half_an_emoji_is_mended_wherever_the_network_cuts(port: int, era: str) -> None:
+    """A whole pair stays whole and half of one becomes U+FFFD, also where its escape arrives in two pieces."""
+    body = message(era, "distinct \U0001f602 \ud83d")
+    whole = request(era, body)
+    for at in (whole.index(b"\\ude02"), whole.index(b"\\ude02") + 3, whole.index(b"\\ud83d") + 2, len(whole) - 5):
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as held:
+            held.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            held.sendall(request(era, body, more="Expect: 100-continue\r\n")[: -len(body)])
+            assert held.recv(1_000).startswith(b"HTTP/1.1 100")  # the server has begun to read
+            start = at - (len(whole) - len(body))
+            held.sendall(body[:start])
+            held.sendall(body[start:])
+            assert held.recv(12) == b"HTTP/1.1 200"
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_goes_away_in_the_midst_leaves_nothing_on_stderr(indexed: Path, era: str) -> None:
+    """Neither in its body nor while it is answered, nor one that breaks HTTP itself; the next one is served."""
+    with replica(indexed) as (port, process):
+        for bad in (
+            request(era, b'{"jsonrpc"', length=500),
+            request(era, message(era, "select")),
+            b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+            b"Content-Type: application/json\r\n\r\nnot hexadecimal\r\n",
+            b"\x16\x03\x01\x02\x00\x01",
+            b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+        ):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as held:
+                held.sendall(bad)
+        assert post(port, call(1, "search_docs", query="distinct"))[0] == 200
+        process.terminate()
+        assert process.communicate(timeout=5) == ("", "")
+
+
+HURRIED = [
+    sys.executable,
+    "-c",
+    "import sys; from pgdocs.serve import cli, http; http.PATIENCE = 0.5; http.MAX_CONNECTIONS = 40; "
+    "sys.argv[0] = 'serve'; cli.cli(['serve', *sys.argv[1:]])",
+]
+"""The server, that waits less and lets fewer in: nobody wants to wait for 20 seconds, or open 500 connections."""
+
+
+def test_who_drips_bytes_is_let_go(indexed: Path) -> None:
+    """A body that doesn't come is told so, a head that doesn't come ends the connection, also after a whole request."""
+    with replica(indexed, command=HURRIED) as (port, _):
+        for start, end in [
+            (request("legacy", b"{", length=500), b"HTTP/1.1 408"),
+            (b"POST /mcp HTTP/1.1\r\nHost: loc", b""),
+            (request("legacy", message("legacy", "select")) + b"POST /m", b""),
+        ]:
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as held:
+                held.sendall(start)
+                whole = held.makefile("rb").read()
+                assert whole.startswith(end or (b"HTTP/1.1 200" if b"select" in start else b""))
+
+
+def test_who_holds_all_connections_keeps_nobody_out_for_long(indexed: Path) -> None:
+    """Connections beyond the limit are refused, idle ones end, and the server serves again, with nothing on stderr."""
+    with replica(indexed, command=HURRIED) as (port, process), ExitStack() as stack:
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10)) for _ in range(80)]
+
+        def closed(held: socket.socket) -> bool:
+            with suppress(ConnectionResetError):
+                return held.recv(1) == b""
+            return True
+
+        assert all(map(closed, idle))
+        assert post(port, call(1, "search_docs", query="distinct"))[0] == 200
+        process.terminate()
+        assert process.communicate(timeout=5) == ("", "")
 
 
 class Balancer(ThreadingHTTPServer):

@@ -6,17 +6,23 @@ and answers only to names it knows: a web page in somebody's browser must not re
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import json
 import re
 import socket
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import PlainTextResponse
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from pgdocs.errors import PgdocsError
 from pgdocs.serve.library import Library
@@ -27,8 +33,17 @@ LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 PATH = "/mcp"
 
-_ADDRESS = re.compile(rb"(?:https?://)?(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?")
+_ADDRESS = re.compile(r"(?:https?://)?(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?")
 """A Host or an Origin. The SDK takes what begins with a known name and a colon for that name at any port."""
+
+MAX_BODY = 1 << 20
+"""Bytes of a message: the longest that is answered has less than a tenth of them."""
+
+PATIENCE = 20.0
+"""Seconds for a request's head, and for its body: a slow line takes less, and who drips bytes is let go."""
+
+MAX_CONNECTIONS = 500
+"""At once, idle ones too: half the files that a process may usually open. When none is left, asyncio fills stderr."""
 
 GRACE = 1
 """Seconds that answers under way are given when the process is told to end."""
@@ -49,7 +64,14 @@ def serve_http(library: Library, host: str, port: int, allow_hosts: Sequence[str
         streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=known(host, allow_hosts)
     )
     library.start()
-    config = uvicorn.Config(_Door(app), log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE)
+    config = uvicorn.Config(
+        _Door(app),
+        http=_Connection,
+        backlog=MAX_CONNECTIONS // 4,  # so many are taken before the first of them can be refused
+        log_level="error",
+        access_log=False,
+        timeout_graceful_shutdown=GRACE,
+    )
     shown = f"[{host}]" if ":" in host else host
     print(f"pgdocs serves MCP on http://{shown}:{listener.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
     with suppress(KeyboardInterrupt):  # Ctrl-C is how a person ends it
@@ -76,29 +98,103 @@ def _is_any(host: str) -> bool:
         return not host
 
 
+class _Connection(H11Protocol):
+    """Closed where it is one too many, or where no request's head comes in time: uvicorn leaves that to a proxy."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+        self._await_head(self.cycle)
+
+    def on_response_complete(self) -> None:
+        answered = self.cycle
+        super().on_response_complete()
+        self._await_head(answered)
+
+    def _await_head(self, before: RequestResponseCycle) -> None:
+        def look() -> None:
+            if self.cycle is before:
+                self.transport.close()
+
+        self.loop.call_later(PATIENCE, look)
+
+
 class _Door:
-    """Before the SDK: 405 for GET and DELETE, as the protocol has it for a server without sessions (the SDK would open
-    a stream that nothing is ever sent on, and hold it); a Host or an Origin that is no address is refused; bodies are
-    mended as lines of stdin are."""
+    """Before the SDK, which then gets whole and sound messages: what no client sends on purpose is refused here, with a
+    status and a sentence. (The SDK holds a GET's stream open for ever, prints a trace when a client goes away in the
+    midst of its body, and takes a request without a proper id for a notification.) A body is mended as stdin is."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def mended() -> Message:
-            message = await receive()
-            if message["type"] == "http.request":
-                message["body"] = mend(message.get("body", b""))
-            return message
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope = {**scope, "path": scope["path"].rstrip("/") or "/"}  # the SDK would redirect, and to http
+        body: bytes | None = b""
+        refusal = _refused(scope)
+        if not refusal and scope["path"] == PATH:
+            try:
+                with anyio.fail_after(PATIENCE):
+                    body = await _body(receive)
+            except TimeoutError:
+                refusal = PlainTextResponse("The body did not come in time.", 408, {"Connection": "close"})
+            if body is None:  # nobody is there to be answered
+                return
+            refusal = refusal or _unsound(body)
+        unread: list[Message] = [{"type": "http.request", "body": mend(body or b"")}]
 
-        refusal = None
-        if scope["type"] == "http":
-            from_where = [value for name, value in scope["headers"] if name in (b"host", b"origin")]
-            if not all(map(_ADDRESS.fullmatch, from_where)):
-                refusal = PlainTextResponse("This is no address of this server.", 421)
-            elif scope["path"] == PATH and scope["method"] != "POST":
-                refusal = PlainTextResponse("This server has no sessions: POST only.", 405, {"Allow": "POST"})
-        if refusal:
-            await refusal(scope, receive, send)
-        else:
-            await self.app(scope, mended, send)
+        async def whole() -> Message:
+            return unread.pop() if unread else await receive()
+
+        await (refusal or self.app)(scope, whole, send)
+
+
+def _refused(scope: Scope) -> Response | None:
+    """The answer to a head that says that the request is not for us or none of the protocol's."""
+    headers = Headers(scope=scope)
+    if not all(_ADDRESS.fullmatch(value) for name in ("host", "origin") for value in headers.getlist(name)):
+        return PlainTextResponse("This is no address of this server.", 421)
+    if scope["path"] != PATH:
+        return None
+    if scope["method"] != "POST":
+        return PlainTextResponse("This server has no sessions: POST only.", 405, {"Allow": "POST"})
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return PlainTextResponse("Send a message as Content-Type: application/json.", 415)
+    return None
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The whole of it, or what is more than a body may be; None where the client goes away before."""
+    body = bytearray()
+    while len(body) <= MAX_BODY:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+    return bytes(body)
+
+
+def _unsound(body: bytes) -> Response | None:
+    """The answer to a body that is no message."""
+    if len(body) > MAX_BODY:
+        return PlainTextResponse("The body is larger than any request.", 413)
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return _error(PARSE_ERROR, "The body is not JSON.")
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return _error(INVALID_REQUEST, 'The body is no JSON-RPC message: send one object with "jsonrpc": "2.0".')
+    if type(message.get("id", "")) not in (str, int):
+        return _error(INVALID_REQUEST, "The id is neither a string nor an integer.")
+    if not isinstance(message.get("method"), str) and not {"result", "error"} & {*message}:
+        return _error(INVALID_REQUEST, "The message names no method.")
+    return None
+
+
+def _error(code: int, message: str) -> Response:
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, 400)
