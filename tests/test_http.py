@@ -203,7 +203,7 @@ def test_other_paths_methods_and_sizes(port: int) -> None:
 
 
 def test_an_emoji_is_whole_wherever_the_network_cuts(port: int) -> None:
-    """A body that arrives in pieces is mended as a whole: no pair is torn, and the half one at the end is no obstacle."""
+    """A body that arrives in pieces is mended as a whole: no pair is torn, and the half one at the end does no harm."""
     status, answer = post(port, call(1, "search_docs", query="\U0001f602" * 50_000 + "\ud83d"))
     assert status == 200
     assert "50,001 characters" in json.loads(answer)["result"]["content"][0]["text"]

@@ -163,6 +163,18 @@ def test_handshake_does_not_wait_for_an_index(tmp_path: Path, method: str, param
         assert not (tmp_path / "docs.cache.pkl").exists()
 
 
+@pytest.mark.parametrize(("method", "params"), [("initialize", HELLO), ("server/discover", {"_meta": ENVELOPE})])
+def test_nothing_is_promised_that_never_comes(docs: Path, method: str, params: dict[str, Any]) -> None:
+    """The server announces no changes, so in neither era does it say that it would, and nobody waits for a stream."""
+    with Process(docs) as process:
+        capabilities = process.ask(1, method, **params)["result"]["capabilities"]
+        assert {*capabilities} == {"completions", "prompts", "resources", "tools"}
+        assert not any(flag for promised in capabilities.values() for flag in promised.values())
+        if method == "server/discover":
+            wanted = {"notifications": {"resourcesListChanged": True}, "_meta": ENVELOPE}
+            assert process.ask(2, "subscriptions/listen", **wanted)["error"]["code"] == -32601
+
+
 def test_instructions_come_from_the_manifest(tmp_path: Path) -> None:
     """What the crawl says it fetched is what a model is told, without a look at the pages."""
     told = {"pg": {"version": "15.20", "label": "PostgreSQL 15", "pages": 1169}}

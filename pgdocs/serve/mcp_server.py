@@ -181,6 +181,7 @@ def make_server(library: Library, structured: bool = False) -> PgdocsServer:
         instructions=instructions(library.docs_dir),
         log_level="WARNING",
         middleware=[start],
+        subscriptions=False,  # the lists never change, and a page is read anew after PAGES_HOLD: nothing is announced
         cache_hints={
             "server/discover": LISTS_HOLD,
             "tools/list": LISTS_HOLD,
