@@ -263,6 +263,13 @@ def unlink(text: str) -> str:
     return "\n".join(line if fence else _LINK.sub(r"\2", line) for line, fence in scan_lines(text))
 
 
+def plain(text: str) -> str:
+    """Links as their text, and no anchors; fences stay as they are."""
+    return "\n".join(
+        line if fence or not line.endswith("}") else split_anchors(line)[0] for line, fence in scan_lines(unlink(text))
+    )
+
+
 def split_cells(row: str) -> list[str]:
     """The cells of a table's line; `\\|` is a bar inside one."""
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]

@@ -14,7 +14,7 @@ from pgdocs.errors import BadQuery, UnknownSource
 from pgdocs.pages import Page, file_name, render_page, scan_lines
 from pgdocs.search import NO_ANSWER
 from pgdocs.search.budget import count_tokens
-from pgdocs.search.context import Context, Passage, assemble, context, naive
+from pgdocs.search.context import Cited, Context, assemble, context, naive
 from pgdocs.search.index import DocumentSearchIndex
 
 FIXTURES = Path(__file__).parent / "fixtures" / "docs"
@@ -215,7 +215,7 @@ def test_tokens_are_not_underestimated() -> None:
 def test_the_evaluation_counts_what_it_says() -> None:
     """Restraint is the right page and no other; a fact split over lines or marked as code is there all the same."""
     question = Question("q", "how", frozenset({"loft__rings"}), ("seventh day", "leg_ring"), True)
-    passages = tuple(Passage(name, (), "", "") for name in ("loft__rings", "loft__grain"))
+    passages = tuple(Cited(name, (), "", "") for name in ("loft__rings", "loft__grain"))
     text = "on the seventh\nday the `leg_ring`"
     both, one = Outcome(question, Context(text, 9, passages)), Outcome(question, Context("", 0, passages[:1]))
     assert both.hit

@@ -11,8 +11,9 @@ from pgdocs.errors import BadQuery, NoPages, PageNotFound, UnknownSource
 from pgdocs.pages import Page, file_name, render_page, split_blocks
 from pgdocs.search.build import split_passages
 from pgdocs.search.index import MAX_QUERY, DocumentSearchIndex
+from pgdocs.search.pieces import ScoredPassage
 from pgdocs.search.scope import Scopes
-from pgdocs.search.snippets import Matcher, Passage, snippet
+from pgdocs.search.snippets import Matcher, snippet
 from pgdocs.search.tokens import tokens
 
 SITE = "https://example.org/{}/{}.html"
@@ -269,7 +270,7 @@ def test_the_snippet_is_the_answer(index: DocumentSearchIndex) -> None:
 @pytest.mark.parametrize("query", ["pour cup", "green leaf", "default minutes"])
 def test_a_snippet_cuts_no_fence_and_no_row(query: str, limit: int) -> None:
     """Whatever the limit, code is closed and rows have all of their cells."""
-    shown = snippet([Passage(0, "", STEEPING, 1.0)], Matcher(query, lambda token: 1.0), limit)
+    shown = snippet([ScoredPassage(0, "", "", STEEPING, 1.0)], Matcher(query, lambda token: 1.0), limit)
     assert shown.count("```") % 2 == 0
     whole = {line for block in split_blocks(STEEPING) for line in block.text.split("\n")}
     assert all(line in whole for line in shown.split("\n") if line.startswith("|"))
@@ -387,3 +388,13 @@ def test_what_no_page_speaks_of_finds_nothing(index: DocumentSearchIndex, query:
 def test_odd_queries_are_answered(index: DocumentSearchIndex, query: str) -> None:
     """Operators, quotes, NUL bytes, long logs: a list of results, never an exception."""
     assert isinstance(index.search(query), list)
+
+
+def test_a_ranking_is_explained_by_parts_that_add_up(index: DocumentSearchIndex) -> None:
+    """`search --explain` shows the order that search gives, and where each page's score comes from."""
+    query = "steep the leaves in a cold trough"
+    rows = index.explain(query, 3)
+    assert [row.doc_name for row in rows[:3]] == [result.doc_name for result in index.search(query, 3)]
+    assert [row.score for row in rows[:3]] == [result.score for result in index.search(query, 3)]
+    for row in rows:
+        assert sum(row.parts.values()) == pytest.approx(row.total, abs=1e-4)

@@ -24,18 +24,14 @@ from itertools import pairwise
 from math import log1p
 from typing import TYPE_CHECKING
 
-from pgdocs.errors import BadQuery
 from pgdocs.pages import PATH_SEPARATOR, join_blocks, short_name
 from pgdocs.search import NO_ANSWER
 from pgdocs.search.budget import count_tokens
-from pgdocs.search.pieces import FRAME, Part, cut, joined, left_out, plain
+from pgdocs.search.pieces import FRAME, Part, cut, joined, left_out, without_urls
 from pgdocs.search.tokens import strip_markdown, tokens
 
 if TYPE_CHECKING:
     from pgdocs.search.index import DocumentSearchIndex, Found, PageInfo, Retrieved
-
-MAX_TASK = 10_000
-"""Characters of a task: a pasted log fits, a whole file doesn't."""
 
 NO_ANSWER_TOKENS = 120
 """The most that such an answer costs."""
@@ -135,7 +131,7 @@ _QUESTION = re.compile(
 
 
 @dataclass(frozen=True)
-class Passage:
+class Cited:
     """What the block shows of one section: `path` from the product to the heading, its URL and the text."""
 
     doc_name: str
@@ -150,7 +146,7 @@ class Context:
 
     text: str
     tokens: int
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[Cited, ...] = ()
 
 
 def assemble(
@@ -167,7 +163,7 @@ def context(
     is around it. Raises BadQuery, UnknownSource, NoPages."""
     budget = min(max(token_budget, MIN_BUDGET), MAX_BUDGET)
     note = "" if budget == token_budget else f"token_budget {token_budget} is outside 200–2,000: {budget} is used.\n\n"
-    found = _retrieve(index, task, source, kind)
+    found = index.retrieve(task, MAX_PAGES, source, kind)
     note += f"{missing}\n\n" if (missing := index.missing_version(task)) else ""
     if not found.confident:
         return _no_answer([near.page for near in found.pages[:2]])
@@ -185,29 +181,18 @@ def context(
 def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budget: int | None = None) -> Context:
     """What a plain retriever hands on, to compare with: the best section of each of the five best pages, as they are,
     until the next one would exceed the budget."""
-    passages: list[Passage] = []
+    passages: list[Cited] = []
     text = ""
-    for found in _retrieve(index, task, source, limit=5).pages:
+    for found in index.retrieve(task, 5, source).pages:
         hit = max(found.passages, key=lambda hit: hit.score)
         path = (*found.page.path[:1], found.page.title, *filter(None, [hit.section]))
-        passage = Passage(found.page.doc_name, path, _url(found.page, hit.anchor), hit.text)
+        passage = Cited(found.page.doc_name, path, _url(found.page, hit.anchor), hit.text)
         longer = "\n\n".join(filter(None, [text, _rendered(passage)]))
         if token_budget and passages and count_tokens(longer) > token_budget:
             break
         text = longer
         passages.append(passage)
     return Context(text, count_tokens(text), tuple(passages))
-
-
-def _retrieve(
-    index: DocumentSearchIndex, task: str, source: str, kind: str = "all", limit: int = MAX_PAGES
-) -> Retrieved:
-    """The `limit` best pages. Raises BadQuery, UnknownSource."""
-    if not task.strip("\0 \t\r\n"):
-        raise BadQuery("The task is empty: say what you want to do, or what you want to know.")
-    if len(task) > MAX_TASK:
-        raise BadQuery(f"The task has {len(task)} characters: at most {MAX_TASK} can be searched for.")
-    return index.retrieve(task, limit, source, kind)
 
 
 # --- values -------------------------------------------------------------------------------------------------
@@ -218,7 +203,7 @@ def _chosen(task: str, found: Retrieved) -> tuple[list[Found], list[Part]]:
     near = [page for page in found.pages if page.score >= SECOND * found.pages[0].score]
     parts = _valued(task, near, found.weight)
     best = [max((part.value for part in parts if part.page == number), default=0.0) for number in range(len(near))]
-    shown = [page for page, value in zip(near, best, strict=True) if value >= ALSO * max(best)]
+    shown = [page for n, page in enumerate(near) if n == 0 or best[n] >= ALSO * max(best)]
     return shown, parts if len(shown) == len(near) else _valued(task, shown, found.weight)
 
 
@@ -352,7 +337,7 @@ def _without(dropped: Part, kept: Sequence[Part]) -> list[Part]:
 # --- rendering ----------------------------------------------------------------------------------------------
 
 
-def _passages(shown: Sequence[Found], kept: Sequence[Part], brief: bool) -> list[Passage]:
+def _passages(shown: Sequence[Found], kept: Sequence[Part], brief: bool) -> list[Cited]:
     """The kept parts, gathered by what they are cited with. Nothing fitted: the best page without a text."""
     groups: dict[tuple[int, str], list[Part]] = {}
     for part in kept:
@@ -362,7 +347,7 @@ def _passages(shown: Sequence[Found], kept: Sequence[Part], brief: bool) -> list
     return [_passage(shown[page], anchor, group, brief) for (page, anchor), group in groups.items()]
 
 
-def _passage(found: Found, anchor: str, parts: Sequence[Part], brief: bool) -> Passage:
+def _passage(found: Found, anchor: str, parts: Sequence[Part], brief: bool) -> Cited:
     """A passage, with a line that says what was left out of its sections: `brief`, without telling what and where."""
     page = found.page
     sections = list(dict.fromkeys(found.passages[part.passage].section for part in parts))
@@ -380,7 +365,7 @@ def _passage(found: Found, anchor: str, parts: Sequence[Part], brief: bool) -> P
         texts.append(f'… {what}: get_doc("{short_name(page.doc_name)}"{where})')
     path = (*page.path[:1], page.title, *common.split(PATH_SEPARATOR))
     steps = (step if len(step) <= STEP else f"{step[:STEP]}…" for step in path if step)
-    return Passage(page.doc_name, tuple(steps), _url(page, anchor), "\n\n".join(texts))
+    return Cited(page.doc_name, tuple(steps), _url(page, anchor), "\n\n".join(texts))
 
 
 def _url(page: PageInfo, anchor: str) -> str:
@@ -390,15 +375,15 @@ def _url(page: PageInfo, anchor: str) -> str:
     return page.url + (f"#{anchor}" if anchor else "")
 
 
-def _rendered(passage: Passage) -> str:
-    return f"## {plain(PATH_SEPARATOR.join(passage.path))}\n{passage.url}\n\n{passage.text}"
+def _rendered(passage: Cited) -> str:
+    return f"## {without_urls(PATH_SEPARATOR.join(passage.path))}\n{passage.url}\n\n{passage.text}"
 
 
 def _no_answer(pages: Sequence[PageInfo]) -> Context:
     """NO_ANSWER and the two nearest pages."""
     text = NO_ANSWER + ("\n\nNearest pages:" if pages else "")
     for page in pages:
-        more = f"\n\n{plain(PATH_SEPARATOR.join((*page.path[:1], page.title)))[:120]}\n{_url(page, '')}"
+        more = f"\n\n{without_urls(PATH_SEPARATOR.join((*page.path[:1], page.title)))[:120]}\n{_url(page, '')}"
         if count_tokens(text + more) < NO_ANSWER_TOKENS:
             text += more
     return Context(text, count_tokens(text))

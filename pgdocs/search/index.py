@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgdocs.errors import BadQuery, BuildError, NoPages, PageNotFound, UnknownSource
 from pgdocs.pages import PATH_SEPARATOR, Page, read_page, short_name, slug_of_url, split_doc_name
 from pgdocs.search import STRATEGIES, cache
-from pgdocs.search.pieces import Hit
+from pgdocs.search.pieces import ScoredPassage
 from pgdocs.search.scope import Scope, Scopes, split_label
 from pgdocs.search.symbols import Symbol
 
 if TYPE_CHECKING:  # what ranks is imported when an index is opened: a REPL that only imports us does not wait for it
-    from pgdocs.search.rank import Query, Ranker
+    from pgdocs.search.rank import Explained, Query, Ranker
 
 log = logging.getLogger("pgdocs")
 
@@ -91,7 +92,7 @@ class Found:
 
     page: PageInfo
     score: float
-    passages: list[Hit]
+    passages: list[ScoredPassage]
 
 
 @dataclass(frozen=True)
@@ -293,25 +294,20 @@ class DocumentSearchIndex:
         self, query: str, max_results: int = 5, strategy: str = "hybrid", source: str = "all", kind: str = "all"
     ) -> list[SearchResult]:
         """The best pages for `query`, each once, with its best section. Raises BadQuery, UnknownSource, NoPages."""
-        from pgdocs.search.snippets import Matcher, Passage, snippet
+        from pgdocs.search.snippets import Matcher, snippet
 
-        if not query.strip("\0 \t\r\n"):
-            raise BadQuery("The query is empty: ask for a name, an error text or a goal.")
-        if len(query) > MAX_QUERY:
-            raise BadQuery(f"The query has {len(query)} characters: at most {MAX_QUERY} can be searched for.")
         if strategy not in STRATEGIES:
             raise BadQuery(f"Unknown strategy {strategy!r}: use one of {', '.join(STRATEGIES)}.")
         if max_results < 1:
             raise BadQuery("max_results must be at least 1.")
-        state = self._ready
-        state.check(source, kind)
-        asked, passages = state.query(query, kind), state.ranker.passages
+        state, asked, allowed = self._asked(query, source, kind)
+        passages = state.ranker.passages
         matcher, results = Matcher(query, state.ranker.weight), list[SearchResult]()
-        for hit in state.ranker.search(asked, max_results, strategy, state.allowed(source, asked.scope, kind)):
+        for hit in state.ranker.search(asked, max_results, strategy, allowed):
             page, best = state.pages[hit.page], hit.passages[0][0]
             first = not results
             found = [
-                Passage(n, passages["section"][n], passages["text"][n], score)
+                ScoredPassage(n, passages["anchor"][n], passages["section"][n], passages["text"][n], score)
                 for n, score in (hit.passages if first else hit.passages[:1])
             ]
             anchor, section = passages["anchor"][best], passages["section"][best]
@@ -331,22 +327,36 @@ class DocumentSearchIndex:
         """
         from pgdocs.search.rank import CONFIDENT, confidence
 
-        state = self._ready
-        state.check(source, kind)
-        asked, ranker = state.query(query, kind), state.ranker
+        state, asked, allowed = self._asked(query, source, kind)
+        ranker = state.ranker
         pages, passages = ranker.hybrid(asked)
-        allowed = state.allowed(source, asked.scope, kind)
         if allowed is not None:
             pages = np.where(allowed, pages, -np.inf)
         found = []
         for number in np.argsort(-pages, kind="stable")[:limit].tolist():
             a, b = ranker.start[number], ranker.start[number + 1]
             columns = (ranker.passages[name][a:b] for name in ("anchor", "section", "text"))
-            hits = [Hit(*row) for row in zip(*columns, passages[a:b].tolist(), strict=True)]
+            hits = [ScoredPassage(*row) for row in zip(range(a, b), *columns, passages[a:b].tolist(), strict=True)]
             if np.isfinite(pages[number]):
                 found.append(Found(state.pages[number], float(pages[number]), hits))
         confident = bool(found) and confidence(found[0].score, asked) >= CONFIDENT
         return Retrieved(found, confident, ranker.weight)
+
+    def explain(self, query: str, max_results: int = 5, source: str = "all", kind: str = "all") -> list[Explained]:
+        """Why the best pages rank as they do by `hybrid`, and what pages far down get. Raises as `search`."""
+        state, asked, allowed = self._asked(query, source, kind)
+        return state.ranker.explain(asked, max_results, allowed)
+
+    def _asked(self, query: str, source: str, kind: str) -> tuple[_State, Query, NDArray[np.bool_] | None]:
+        """The index, the query as it sees it, and the mask of the pages to look in. Raises as `search`."""
+        if not query.strip("\0 \t\r\n"):
+            raise BadQuery("The query is empty: ask for a name, an error text or a goal.")
+        if len(query) > MAX_QUERY:
+            raise BadQuery(f"The query has {len(query)} characters: at most {MAX_QUERY} can be searched for.")
+        state = self._ready
+        state.check(source, kind)
+        asked = state.query(query, kind)
+        return state, asked, state.allowed(source, asked.scope, kind)
 
     def query(self, text: str) -> Query:
         """A query as the ranker sees it: for whoever measures."""

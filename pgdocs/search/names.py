@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from pgdocs.pages import split_doc_name
 from pgdocs.search.places import KINDS
 from pgdocs.search.signatures import OPERATOR, compact
 from pgdocs.search.symbols import Symbol
@@ -93,10 +94,10 @@ def _ordered(name: str, typed: str, known: list[Symbol]) -> list[Symbol]:
     known = [s for s in known if not s.weak] or known
     sources: dict[str, int] = {}
     for s in known:
-        sources.setdefault(s.doc_name.partition("__")[0], len(sources))
+        sources.setdefault(split_doc_name(s.doc_name)[0], len(sources))
 
     def rank(s: Symbol) -> tuple[int, int, bool, bool, int, bool]:
-        source, _, slug = s.doc_name.partition("__")
+        source, slug = split_doc_name(s.doc_name)
         namesake = _key(slug) != _key(name)  # ST_Union's own page before RT_ST_Union, which defines it for rasters
         depth = -len(s.path) if s.kind == "type" else 0  # a type's own page before the list of all types
         return sources[source], _RANK[s.kind], bool(s.extension), namesake, depth, s not in spelled

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pgdocs.pages import Block, scan_lines, split_anchors, split_blocks, unlink
+from pgdocs.pages import Block, plain, split_blocks
 from pgdocs.search.budget import count_tokens
 
 WHOLE = 200
@@ -33,9 +33,11 @@ _URL = re.compile(r"(https?|ftp)://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Hit:
-    """One of a page's passages, as `split_passages` cuts them; `score` is the ranker's."""
+class ScoredPassage:
+    """One of a page's passages, as `split_passages` cuts them: its place in the index, the anchor it is cited by, its
+    heading trail below the title, its text and a ranker's score."""
 
+    place: int
     anchor: str
     section: str
     text: str
@@ -63,7 +65,7 @@ class Part:
             part = part.needs
 
 
-def cut(page: int, passages: Sequence[Hit], numbers: Iterable[int]) -> list[Part]:
+def cut(page: int, passages: Sequence[ScoredPassage], numbers: Iterable[int]) -> list[Part]:
     """The parts of some passages of a page, in order. A caption and the head of a table that goes on over several
     passages are there once."""
     parts: list[Part] = []
@@ -95,7 +97,7 @@ def cut(page: int, passages: Sequence[Hit], numbers: Iterable[int]) -> list[Part
     return parts
 
 
-def _opening(passages: Sequence[Hit], hit: Hit) -> tuple[tuple[str, Block, int], ...]:
+def _opening(passages: Sequence[ScoredPassage], hit: ScoredPassage) -> tuple[tuple[str, Block, int], ...]:
     """The caption that a passage goes on under, where an earlier one of the same section begins with it."""
     first = next(other for other in passages if (other.anchor, other.section) == (hit.anchor, hit.section))
     return () if first is hit else tuple(piece for piece in pieces(first.text)[:1] if piece[0] == "caption")
@@ -105,7 +107,7 @@ def _opening(passages: Sequence[Hit], hit: Hit) -> tuple[tuple[str, Block, int],
 def pieces(text: str) -> tuple[tuple[str, Block, int], ...]:
     """(kind, block, tokens) of each part of a passage, as plain text: without links and anchors."""
     found: list[tuple[str, Block]] = []
-    for block in split_blocks(plain(text)):
+    for block in split_blocks(without_urls(text)):
         lines = block.text.split("\n")
         before = found[-1][1] if found else Block("", "")
         if block.kind == "heading":
@@ -126,12 +128,9 @@ def _leads(block: Block) -> bool:
     return block.kind == "text" and block.text.endswith(":")
 
 
-def plain(text: str) -> str:
-    """Links as their text, no anchors, and no URL that could be taken for a citation: `http[:]//…`."""
-    lines = (
-        split_anchors(line)[0] if line.endswith("}") and not fence else line for line, fence in scan_lines(unlink(text))
-    )
-    return _URL.sub(r"\1[:]//", "\n".join(lines))
+def without_urls(text: str) -> str:
+    """`text` as plain text, without a URL that could be taken for a citation: `http[:]//…`."""
+    return _URL.sub(r"\1[:]//", plain(text))
 
 
 def joined(parts: Iterable[Part]) -> Iterator[Block]:
@@ -151,7 +150,7 @@ def joined(parts: Iterable[Part]) -> Iterator[Block]:
         yield Block("table", "\n".join(table))
 
 
-def left_out(hits: Iterable[Hit], shown: Iterable[Part]) -> str:
+def left_out(hits: Iterable[ScoredPassage], shown: Iterable[Part]) -> str:
     """What some passages hold besides the parts that are shown, in words: "3 more entries, 1 more example"."""
     counts = Counter(_things((kind, block) for hit in hits for kind, block, _ in pieces(hit.text)))
     counts.subtract(_things((part.kind, part.block) for part in shown))

@@ -84,6 +84,9 @@ DOUBT, COUNTERPART = 5.6, 1.9
 LATE = 3
 """Results that no page of release notes or of links is among, unless the query asks for changes or lists."""
 
+NOISE = (10, 100, 1000)
+"""Places that `explain` shows after the first ones: what such pages have in common with a query is chance."""
+
 SHOWN = 3
 """Passages of a page that its snippet is made of."""
 
@@ -92,13 +95,24 @@ FUZZY, SEMANTIC = 60, 0.05
 
 
 @dataclass(frozen=True)
-class Hit:
+class RankedPage:
     """A page with its best passages, each with its score (the best one's: 1); the page's `score` is 0..1."""
 
     page: int
     passages: list[tuple[int, float]]
     score: float
     match_type: str
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A page's place, its score in 0..1 and before calibration (`total`), and what each field gave to that."""
+
+    place: int
+    doc_name: str
+    score: float
+    total: float
+    parts: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -194,7 +208,7 @@ class Ranker:
 
     def search(
         self, query: Query, limit: int, strategy: str = "hybrid", allowed: NDArray[np.bool_] | None = None
-    ) -> list[Hit]:
+    ) -> list[RankedPage]:
         """The best pages among the `allowed` ones (a mask; None: all), each with the passage to show."""
         ranker = {"hybrid": self.hybrid, "exact": self.exact, "fuzzy": self.fuzzy, "semantic": self.semantic}[strategy]
         pages, passages = ranker(query)
@@ -203,15 +217,35 @@ class Ranker:
         best = [page for page in _best(pages, limit + LATE) if pages[page] > 0]  # something speaks for it
         if strategy == "hybrid":
             best = self._late(best, query)
-        hits, score = list[Hit](), math.inf
+        hits, score = list[RankedPage](), math.inf
         for page in best[:limit]:
             score = min(score, float(pages[page]))
             shown = self.order(query, page, passages)[:SHOWN]
             if strategy == "hybrid":
-                hits.append(Hit(page, shown, confidence(score, query), self._agreed(query, page, shown[0][0])))
+                hits.append(RankedPage(page, shown, confidence(score, query), self._agreed(query, page, shown[0][0])))
             else:
-                hits.append(Hit(page, shown, score, strategy))
+                hits.append(RankedPage(page, shown, score, strategy))
         return hits
+
+    def explain(self, query: Query, limit: int, allowed: NDArray[np.bool_] | None = None) -> list[Explained]:
+        """What made the `limit` best pages of `hybrid` come first, and what those at NOISE have by chance."""
+        parts, _ = self.parts(query)
+        pages = sum(parts.values(), np.zeros(len(self.pages), dtype=np.float32))
+        if allowed is not None:
+            pages = np.where(allowed, pages, -np.inf)
+        best = self._late([page for page in _best(pages, limit + LATE) if pages[page] > 0], query)[:limit]
+        rest = [page for page in _best(pages, max(NOISE)) if np.isfinite(pages[page])]
+        places = [*enumerate(best, 1), *((place, rest[place - 1]) for place in NOISE if limit < place <= len(rest))]
+        return [
+            Explained(
+                place,
+                self.pages[page].doc_name,
+                confidence(float(pages[page]), query),
+                float(pages[page]),
+                {name: float(given[page]) for name, given in parts.items()},
+            )
+            for place, page in places
+        ]
 
     def _late(self, best: list[int], query: Query) -> list[int]:
         """Release notes and lists of links after LATE others, unless the query asks for them or all else is silent."""
@@ -263,33 +297,47 @@ class Ranker:
 
     def hybrid(self, query: Query) -> tuple[Floats, Floats]:
         """All fields at once, names first."""
-        w = self.weights
+        parts, passages = self.parts(query)
+        pages: Floats = sum(parts.values(), np.zeros(len(self.pages), dtype=np.float32))
+        return pages, passages
+
+    def parts(self, query: Query) -> tuple[dict[str, Floats], Floats]:
+        """What each field gives to the score of each page, and the score of each passage."""
+        w, mass = self.weights, np.float32(query.mass)
         passages = self.fields["body"].scores(query.terms) + w.head * self.fields["head"].scores(query.terms)
-        pages = np.maximum.reduceat(passages, self.start[:-1]) + w.page * self.fields["page"].scores(query.terms)
+        parts = {
+            "passage": np.maximum.reduceat(passages, self.start[:-1]) / mass,
+            "page": w.page / mass * self.fields["page"].scores(query.terms),
+        }
         if len(self.with_phrases):
             phrases = self.fields["phrase"].scores(query.terms)
             hit = np.flatnonzero((phrases > 0) & (self.phrase_passage >= 0))
             votes = np.zeros_like(passages)
             np.maximum.at(votes, self.phrase_passage[hit], phrases[hit])
             passages += w.vote * votes
-            self._add_phrases(pages, phrases + w.pair * self.fields["pair"].scores(query.pairs))
-        pages, passages = pages / np.float32(query.mass), passages / np.float32(query.mass)
-        pages += (w.news if query.scope.news else w.release) * self.release
-        pages += (0 if query.scope.lists else w.contents) * self.contents
-        pages += w.namesake * self.namesake
-        self._add_names(query, pages, passages)
-        return pages, passages
+            parts["phrases"] = self._best_phrases(phrases + w.pair * self.fields["pair"].scores(query.pairs)) / mass
+        passages /= mass
+        parts["kind"] = (
+            (w.news if query.scope.news else w.release) * self.release
+            + (0 if query.scope.lists else w.contents) * self.contents
+            + w.namesake * self.namesake
+        )
+        parts["names"] = self._names(query, passages)
+        return parts, passages
 
-    def _add_phrases(self, pages: Floats, phrases: Floats) -> None:
-        """Add the best phrase of each page, and some of the second and third, in place. Uses up `phrases`."""
+    def _best_phrases(self, phrases: Floats) -> Floats:
+        """For each page its best phrase, and some of the second and third. Uses up `phrases`."""
         w, starts, counts = self.weights, self.phrase_start[self.with_phrases], self.phrase_count[self.with_phrases]
+        pages = np.zeros(len(self.pages), dtype=np.float32)
         for weight in (w.phrase, w.more_phrases, w.more_phrases):
             best = np.maximum.reduceat(phrases, starts)
             pages[self.with_phrases] += weight * best
             phrases[phrases == np.repeat(best, counts)] = 0
+        return pages
 
-    def _add_names(self, query: Query, pages: Floats, passages: Floats) -> None:
-        """Add what the names in the query say, in place."""
+    def _names(self, query: Query, passages: Floats) -> Floats:
+        """What the names in the query say for each page; for the passages that define them it is added in place."""
+        pages = np.zeros(len(self.pages), dtype=np.float32)
         worth = {
             WHOLE: self.weights.whole,
             PART: self.weights.part,
@@ -306,6 +354,7 @@ class Ranker:
                 passages[there or slice(a, a + 1)] += 1.0
                 if self.pages[page].anchor in anchors:
                     passages[a] += 1.0  # the page is about it: it begins with what it is
+        return pages
 
     # --- what agreed ----------------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, split_anchors, split_blocks, unlink
+from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, plain, split_blocks
+from pgdocs.search.pieces import ScoredPassage
 from pgdocs.search.tokens import tokens
 
 _WORD = re.compile(r"[^\W_]+")
@@ -23,23 +24,14 @@ LEAD = 200
 """Characters of a sentence that leads to code, at most: with it the code is understood."""
 
 
-class Passage(NamedTuple):
-    """A passage of one page: its place in the page, heading trail below the title, text, score (the best one's: 1)."""
-
-    place: int
-    section: str
-    text: str
-    score: float
-
-
 class _Piece(NamedTuple):
-    passage: Passage
+    passage: ScoredPassage
     at: int
     block: Block
     value: float
 
 
-def snippet(passages: Sequence[Passage], matcher: Matcher, limit: int) -> str:
+def snippet(passages: Sequence[ScoredPassage], matcher: Matcher, limit: int) -> str:
     """The blocks of `passages` (the best first) that match best, up to about `limit` characters, at least one.
 
     A block that is long is cut: a table between its rows (with its header), running text between sentences, a fence or
@@ -68,7 +60,7 @@ def snippet(passages: Sequence[Passage], matcher: Matcher, limit: int) -> str:
     return _joined(kept, passages[0].section if passages else "")
 
 
-def _pieces(passage: Passage, matcher: Matcher, limit: int) -> list[_Piece]:
+def _pieces(passage: ScoredPassage, matcher: Matcher, limit: int) -> list[_Piece]:
     found = []
     for at, block in enumerate(_blocks(passage.text)):
         text = _shortened(block, matcher, limit // 2)
@@ -96,11 +88,6 @@ def _joined(pieces: Iterable[_Piece], section: str) -> str:
         blocks.append(piece.block)
         last = piece
     return join_blocks(block for block in blocks if block.text)
-
-
-def plain(text: str) -> str:
-    """`text` with links as their text and without anchors."""
-    return "\n".join(split_anchors(line)[0] if "{#" in line else line for line in unlink(text).split("\n"))
 
 
 class Matcher:

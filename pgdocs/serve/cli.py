@@ -5,10 +5,8 @@ Exit codes: 0 fine, 1 it could not be done (one sentence on stderr), 2 wrong usa
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
@@ -19,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from pgdocs.errors import BadQuery, PgdocsError, UnknownSource
 from pgdocs.pages import doc_name_of_file, scan_lines, short_name, split_anchors
 from pgdocs.search import STRATEGIES
+from pgdocs.serve.click_classes import Asking, Group, clean
 from pgdocs.serve.library import BUNDLED, Library, docs_folder, holdings, own_copy
 
 if TYPE_CHECKING:
@@ -29,48 +27,8 @@ if TYPE_CHECKING:
     from pgdocs.serve.clients import Change, Client, Home
 
 
-def clean(text: str) -> str:
-    from pgdocs.serve.guard import clean  # its rules take a tenth of the handshake's time, and `serve` needs them later
-
-    return clean(text)
-
-
-class _Command(click.Command):
-    """Leaves the examples at the end of its help as they are: a wrapped one can't be pasted."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write(f"\n{self.epilog}\n")
-
-
-class _Group(_Command, click.Group):
-    """Shows an error of ours as its sentence."""
-
-    command_class = _Command
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except (BadQuery, UnknownSource) as error:
-            raise click.UsageError(clean(str(error))) from error
-        except PgdocsError as error:
-            from pgdocs.serve.terminal import as_commands
-
-            raise click.ClickException(as_commands(clean(str(error)))) from error
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise click.ClickException("The output can't be written: no space is left there.") from error
-            raise
-
-
-class _Asking(_Command):
-    """Takes what begins like `->>` for an operator that is asked about, not for an option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [f" {word}" if re.match(r"-[^\w-]", word) else word for word in args])
-
-
 @click.group(
-    cls=_Group,
+    cls=Group,
     invoke_without_command=True,
     epilog="""\
 Example: pgdocs search upsert
@@ -159,28 +117,44 @@ def serve(
         serve_stdio(library, structured)
 
 
-@cli.command(cls=_Asking, epilog='Example: pgdocs search "nearest neighbour" -n 3')
+@cli.command(cls=Asking, epilog='Example: pgdocs search "nearest neighbour" -n 3')
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--max-results", type=click.IntRange(1, 20), default=5, show_default=True)
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="hybrid", show_default=True)
 @one_source
 @one_kind
+@click.option("--explain", is_flag=True, help="Show what each field gave the pages, and where the noise begins.")
 @as_json
 @click.pass_obj
 def search(
-    library: Library, query: tuple[str, ...], max_results: int, strategy: str, source: str, kind: str, as_json: bool
+    library: Library,
+    query: tuple[str, ...],
+    max_results: int,
+    strategy: str,
+    source: str,
+    kind: str,
+    explain: bool,
+    as_json: bool,
 ) -> None:
     """Find the passages that answer a question."""
     from pgdocs.serve.text import search_text
 
     index, words = library.index(), " ".join(query)
-    if as_json:
+    if explain:
+        from pgdocs.serve.terminal import ranking
+
+        rows = index.explain(words, max_results, source, kind)
+        if as_json:
+            _print_json([asdict(row) for row in rows])
+        else:
+            _print(ranking(rows), index)
+    elif as_json:
         _print_json([asdict(result) for result in index.search(words, max_results, strategy, source, kind)])
     else:
         _print(search_text(index, words, max_results, strategy, source, kind), index, words)
 
 
-@cli.command(cls=_Asking, epilog='Example: pgdocs ask "when to retry a transaction" --budget 400 --compare')
+@cli.command(cls=Asking, epilog='Example: pgdocs ask "when to retry a transaction" --budget 400 --compare')
 @click.argument("task", nargs=-1, required=True)
 @click.option("--budget", type=click.IntRange(200, 2000), default=800, show_default=True, help="Tokens at most.")
 @one_source
@@ -213,7 +187,7 @@ def ask(
         )
 
 
-@cli.command(cls=_Asking, epilog="Example: pgdocs signature jsonb_set")
+@cli.command(cls=Asking, epilog="Example: pgdocs signature jsonb_set")
 @click.argument("name")
 @as_json
 @click.pass_obj

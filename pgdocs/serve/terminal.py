@@ -6,10 +6,16 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from functools import cache
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
+
+from pgdocs.pages import short_name
+
+if TYPE_CHECKING:
+    from pgdocs.search.rank import Explained
 
 _URL = re.compile(r"https?://\S+")
 _CALL = re.compile(r'get_doc\((?:page=)?"([^"\n]*)"(?:, section="([^"\n]*)")?(?:, part=\d+)?\)')
@@ -61,6 +67,18 @@ def paint(text: str, query: str = "") -> str:
         return painted + words(line[at:])
 
     return "\n".join(map(line, text.split("\n")))
+
+
+def ranking(rows: Sequence[Explained]) -> str:
+    """What each field gave the pages of a ranking, as a table."""
+    from pgdocs.search.rank import CONFIDENT
+
+    names = list(rows[0].parts) if rows else []
+    lines = [f"{'':5} score  total = {' '.join(f'{name:>7}' for name in names)}"]
+    for row in rows:
+        given = " ".join(f"{row.parts[name]:7.2f}" for name in names)
+        lines.append(f"{row.place:4}. {row.score:5.2f} {row.total:6.2f} = {given}  {short_name(row.doc_name)}")
+    return "\n".join([*lines, f"No confident answer, if the first score is below {CONFIDENT}."])
 
 
 def paint_diff(text: str) -> str:
