@@ -12,7 +12,8 @@ import pytest
 from eval.cases import HERE
 from pgdocs.pages import doc_name_of_file
 from pgdocs.search.build import read_phrases
-from pgdocs.search.cache import ELSEWHERE, PHRASES_DIR, phrase_files
+from pgdocs.search.cache import COUNTERPARTS, ELSEWHERE, PHRASES_DIR, phrase_files
+from pgdocs.search.counterparts import counterparts
 
 DOCS = Path(__file__).parent.parent / "docs"
 FILES = phrase_files()
@@ -55,6 +56,17 @@ def test_other_products_are_named_once() -> None:
     assert len(names) == len(set(names))
     for name in names:
         re.compile(name if "\\" in name else re.escape(name))
+
+
+def test_other_products_names_lead_to_ours() -> None:
+    """Each line is their name, once, and one of ours or more; theirs alone, in a sentence or called is found."""
+    lines = (PHRASES_DIR / COUNTERPARTS).read_text(encoding="utf-8").splitlines()
+    assert lines == sorted(set(lines))
+    assert all(re.fullmatch(r"[^\t]*[^\s]\t[^\s,](?:[^\t]*[^\s])?", line) and line == line.strip() for line in lines)
+    assert len({line.split("\t")[0] for line in lines}) == len(lines)
+    assert counterparts("GROUP_CONCAT()") == counterparts("how is Group_Concat written here?")
+    assert counterparts("STUFF(a, 1, 2, '')") == [("stuff", ("overlay",))]
+    assert counterparts("where to put all this stuff") == []
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the manuals are not here")

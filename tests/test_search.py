@@ -398,3 +398,17 @@ def test_a_ranking_is_explained_by_parts_that_add_up(index: DocumentSearchIndex)
     assert [row.score for row in rows[:3]] == [result.score for result in index.search(query, 3)]
     for row in rows:
         assert sum(row.parts.values()) == pytest.approx(row.total, abs=1e-4)
+
+
+def test_another_products_name_finds_ours(tmp_path: Path) -> None:
+    """`group_concat` shows the entry of string_agg, which no word of the query stands in."""
+    entries = "\n".join(
+        f"- `{name}_agg ( value text ) → text`\n\n  Gathers {name}.\n" for name in ("lid", "string", "tea")
+    )
+    body = f"Gathering. {{#GATHER}}\n\n**Table 9.1. Gathering functions** {{#GATHER-TABLE}}\n\n{entries}"
+    for one in (*PAGES, page("pg", "functions-gather", "9.2. Gathering Functions", body, PG)):
+        (tmp_path / file_name(one.doc_name)).write_text(render_page(one), encoding="utf-8")
+    index = DocumentSearchIndex(tmp_path, tmp_path.parent / "cache.pkl")
+    found = index.search("mysql group_concat", 1)[0]
+    assert found.doc_name == "pg__functions-gather"
+    assert "Gathers string." in found.snippet

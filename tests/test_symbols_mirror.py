@@ -20,6 +20,7 @@ import pytest
 from lxml import html
 
 from pgdocs.pages import read_page
+from pgdocs.search.cache import COUNTERPARTS, PHRASES_DIR
 from pgdocs.search.names import SymbolTable
 from pgdocs.search.symbols import Symbol, extract
 
@@ -209,6 +210,13 @@ def test_every_operator_is_found_by_its_symbol(table: SymbolTable, truth: Truth)
     """Asking for `->>` prints all its forms with operands and results, of core, contrib and PostGIS."""
     assert len(truth.operators) > 300
     assert missing_signatures(table, truth.operators) == []
+
+
+def test_what_stands_for_another_products_name_is_defined(table: SymbolTable) -> None:
+    """`group_concat` leads to string_agg: every name on our side of the list is one of the manuals'."""
+    lines = (PHRASES_DIR / COUNTERPARTS).read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    assert [(theirs, name) for theirs, ours in rows for name in ours.split(", ") if not table.find(name)] == []
 
 
 def test_every_prototype_of_postgis_is_found(table: SymbolTable, truth: Truth) -> None:

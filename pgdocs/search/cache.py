@@ -34,7 +34,8 @@ MAGIC = b"pgdocs index 1\n"
 PHRASES_DIR = Path(__file__).parents[1] / "phrases"
 
 ELSEWHERE = "elsewhere.tsv"
-"""Beside the phrase files: other products' names, with what each is."""
+COUNTERPARTS = "counterparts.tsv"
+"""Beside the phrase files: other products' names, with what each is; what they call what we have (`group_concat`)."""
 
 Files = dict[str, tuple[int, int, str]]
 """Relative path → size, mtime in ns, hash."""
@@ -109,7 +110,7 @@ def _blake2b(size: int) -> hashlib.blake2b:
 
 def phrase_files(phrases_dir: Path = PHRASES_DIR) -> list[Path]:
     """The phrase files, one for each manual."""
-    return sorted(file for file in phrases_dir.glob("*.tsv") if file.name != ELSEWHERE)
+    return sorted(file for file in phrases_dir.glob("*.tsv") if file.name not in (ELSEWHERE, COUNTERPARTS))
 
 
 # --- the file -----------------------------------------------------------------------------------------------

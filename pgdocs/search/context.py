@@ -50,7 +50,7 @@ MAX_PAGES = 4
 PASSAGES = 24
 """Passages that are looked at, the best of each page that is shown."""
 
-SECOND, ALSO = 0.95, 0.8
+SECOND, ALSO = 0.97, 0.8
 """Another page is shown where its score is at least SECOND of the best one's and its best part worth at least ALSO of
 the best part of all: either may be the answer. Below, another page was wrong more often than the first (restraint)."""
 
@@ -201,15 +201,15 @@ def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budg
 def _chosen(task: str, found: Retrieved) -> tuple[list[Found], list[Part]]:
     """The pages that may be the answer, and their valued parts."""
     near = [page for page in found.pages if page.score >= SECOND * found.pages[0].score]
-    parts = _valued(task, near, found.weight)
+    parts = _valued(task, found.words, near, found.weight)
     best = [max((part.value for part in parts if part.page == number), default=0.0) for number in range(len(near))]
     shown = [page for n, page in enumerate(near) if n == 0 or best[n] >= ALSO * max(best)]
-    return shown, parts if len(shown) == len(near) else _valued(task, shown, found.weight)
+    return shown, parts if len(shown) == len(near) else _valued(task, found.words, shown, found.weight)
 
 
-def _valued(task: str, shown: Sequence[Found], weight: Callable[[str], float]) -> list[Part]:
+def _valued(task: str, words: str, shown: Sequence[Found], weight: Callable[[str], float]) -> list[Part]:
     """The parts of the best passages, in reading order, each with its value for the task (0 for a caption or head)."""
-    wanted = frozenset(tokens(task))
+    wanted = frozenset(tokens(words))
     parts: list[Part] = []
     for page, found in enumerate(shown):
         best = sorted(range(len(found.passages)), key=lambda n: (-found.passages[n].score, n))[: PASSAGES // len(shown)]

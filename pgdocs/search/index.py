@@ -97,9 +97,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """The best pages, best first, whether the first is a confident answer, and what a word weighs in this index."""
+    """The best pages, best first, the words that a text that answers may hold, whether the first page is a confident
+    answer, and what a word weighs in this index."""
 
     pages: list[Found]
+    words: str
     confident: bool
     weight: Callable[[str], float]
 
@@ -302,7 +304,7 @@ class DocumentSearchIndex:
             raise BadQuery("max_results must be at least 1.")
         state, asked, allowed = self._asked(query, source, kind)
         passages = state.ranker.passages
-        matcher, results = Matcher(query, state.ranker.weight), list[SearchResult]()
+        matcher, results = Matcher(asked.words, state.ranker.weight), list[SearchResult]()
         for hit in state.ranker.search(asked, max_results, strategy, allowed):
             page, best = state.pages[hit.page], hit.passages[0][0]
             first = not results
@@ -340,7 +342,7 @@ class DocumentSearchIndex:
             if np.isfinite(pages[number]):
                 found.append(Found(state.pages[number], float(pages[number]), hits))
         confident = bool(found) and confidence(found[0].score, asked) >= CONFIDENT
-        return Retrieved(found, confident, ranker.weight)
+        return Retrieved(found, asked.words, confident, ranker.weight)
 
     def explain(self, query: str, max_results: int = 5, source: str = "all", kind: str = "all") -> list[Explained]:
         """Why the best pages rank as they do by `hybrid`, and what pages far down get. Raises as `search`."""

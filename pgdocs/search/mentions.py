@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from pgdocs.search.counterparts import counterparts
 from pgdocs.search.names import SymbolTable
 from pgdocs.search.symbols import Symbol
 from pgdocs.search.tokens import squash
@@ -100,11 +101,24 @@ class Mentions:
         for match in _OPERATOR.finditer(query):
             if symbols := self._defining(match[0]):
                 found.setdefault(symbols, PART)
+        for name in self.counterparts(query):
+            if symbols := self._defining(name):
+                found.setdefault(symbols, SPOKEN)
         short = [text for text in texts if len(text.split()) <= SHORT and not all(map(self._is_word, text.split()))]
         for word in short or [w for w in words if _IDENTIFIER.fullmatch(w)]:
             for symbols in self._misspelled(word):
                 found.setdefault(symbols, NEAR)
         return [Mention(how, symbols) for symbols, how in found.items()]
+
+    def counterparts(self, query: str) -> list[str]:
+        """Our names for what other products' names in the query do; a name that is defined here is none of theirs."""
+        return [
+            name
+            for theirs, ours in counterparts(query)
+            if not self.table.find(theirs)
+            for name in ours
+            if self.table.find(name)
+        ]
 
     def _defining(self, name: str) -> tuple[Symbol, ...]:
         return tuple(s for s in self.table.find(name) if s.kind not in NEVER)

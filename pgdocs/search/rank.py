@@ -15,6 +15,7 @@ the query was found, whatever its length; names and kinds of page are added to t
 from __future__ import annotations
 
 import math
+import operator
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -117,10 +118,11 @@ class Explained:
 
 @dataclass(frozen=True)
 class Query:
-    """A query as the index sees it: (term, weight)s and (pair, 1)s, the idf of all terms, unknown ones too, names and
-    scope."""
+    """A query as the index sees it: its text; with our names for other products' in it (`words`); (term, weight)s and
+    (pair, 1)s; the idf of all terms of the text, unknown ones too; names and scope."""
 
     text: str
+    words: str
     terms: list[tuple[int, float]]
     pairs: list[tuple[int, float]]
     mass: float
@@ -170,6 +172,7 @@ class Ranker:
         self.pairs: NDArray[np.uint32] = data["pairs"]
         self.unknown = math.log1p(len(pages) / 0.5)
         self.passages: dict[str, Any] = data["passage"]
+        self.section = _sections(self.passages)
         self.start = np.searchsorted(self.passages["page"], np.arange(len(pages) + 1))
         self.phrase_passage: NDArray[Any] = data["phrase"]["passage"]
         self.phrase_start = np.searchsorted(data["phrase"]["page"], np.arange(len(pages) + 1))
@@ -189,6 +192,10 @@ class Ranker:
             mass += self.unknown if term is None else self.idf[term]
             if term is not None:
                 counts[term] = counts.get(term, 0.0) + 1.0
+        ours = self.mentions.counterparts(text)
+        for token in tokens(" ".join(ours)):
+            if (term := self.terms.get(token)) is not None:
+                counts.setdefault(term, 1.0)
         rarest = sorted(counts, key=lambda term: (-self.idf[term], term))[:MAX_TERMS]
         terms = [(term, min(2.0, counts[term])) for term in rarest]
         codes = sorted(set(pairs(found)))[:MAX_TERMS]
@@ -196,7 +203,8 @@ class Ranker:
         known = [
             (n, 1.0) for n, code in zip(places, codes, strict=True) if n < len(self.pairs) and self.pairs[n] == code
         ]
-        return Query(text, terms, known, max(mass, 1.0), self.mentions.find(text), scope)
+        words = " ".join((text, *ours))
+        return Query(text, words, terms, known, max(mass, 1.0), self.mentions.find(text), scope)
 
     def weight(self, token: str) -> float:
         """How much a token says: its inverse document frequency; 0 for one that no page holds."""
@@ -314,7 +322,7 @@ class Ranker:
             hit = np.flatnonzero((phrases > 0) & (self.phrase_passage >= 0))
             votes = np.zeros_like(passages)
             np.maximum.at(votes, self.phrase_passage[hit], phrases[hit])
-            passages += w.vote * votes
+            passages += w.vote * votes[self.section]
             parts["phrases"] = self._best_phrases(phrases + w.pair * self.fields["pair"].scores(query.pairs)) / mass
         passages /= mass
         parts["kind"] = (
@@ -391,6 +399,14 @@ class Ranker:
             if low < high:
                 found += weight * float(self.cosine[low])
         return found
+
+
+def _sections(passages: dict[str, Any]) -> NDArray[np.intp]:
+    """For each passage the first one of its section: a phrase for an anchor is for all pieces of what stands there."""
+    anchors, pages = passages["anchor"], passages["page"]
+    same = [False, *map(operator.eq, anchors[1:], anchors)]
+    begins = ~(np.array(same[: len(anchors)], dtype=bool) & (np.diff(pages, prepend=-1) == 0))
+    return np.maximum.accumulate(np.where(begins, np.arange(len(anchors)), 0))
 
 
 def _namesakes(pages: Sequence[PageInfo]) -> Floats:
