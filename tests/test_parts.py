@@ -9,14 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgdocs.errors import BadQuery, PageNotFound
+from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
 from pgdocs.pages import Page, render_page, scan_lines
 from pgdocs.search import NO_ANSWER
 from pgdocs.search.index import DocumentSearchIndex
 from pgdocs.search.rank import CONFIDENT
 from pgdocs.serve.library import docs_folder, holdings
 from pgdocs.serve.parts import cut
-from pgdocs.serve.text import MAX_ANSWER, MAX_FRAME, doc_text, find_passage, search_text
+from pgdocs.serve.text import (
+    FAINT,
+    MAX_ANSWER,
+    MAX_FRAME,
+    MAX_WEAK,
+    doc_text,
+    find_doc,
+    find_passage,
+    part_of,
+    search_text,
+    signature_text,
+)
 
 FIXTURES = Path(__file__).parent / "fixtures" / "docs"
 
@@ -40,6 +51,12 @@ def test_any_text_is_cut_into_parts_that_fit_and_join(text: str, limit: int) -> 
     assert "".join(part.text for part in parts) == text
     assert all(len(part.shown) <= limit for part in parts)
     assert all(balanced(part.shown) for part in parts)
+
+
+def test_a_heading_stays_with_the_heading_below_it() -> None:
+    """A part never ends with a heading that announces only the next one."""
+    text = "## One\n\n" + "words " * 20 + "\n\n## Two\n\n### Two and a half\n\n" + "more " * 30
+    assert [part.shown.split("\n")[0] for part in cut(text, 200)] == ["## One", "## Two"]
 
 
 def test_a_part_ends_before_a_section_rather_than_in_it() -> None:
@@ -96,8 +113,99 @@ def test_every_page_is_whole_in_its_parts(folder: Path, tmp_path: Path) -> None:
             joined += piece.text
         assert joined == body, info.doc_name
         assert part == 1 or "This is the last part." in answer
-        with pytest.raises(BadQuery, match=f"it has {part}"):
+        with pytest.raises(BadQuery, match=f"it has {part}," if part > 1 else "one part"):
             doc_text(index, info.doc_name, part=part + 1)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> DocumentSearchIndex:
+    return DocumentSearchIndex(FIXTURES, tmp_path_factory.mktemp("index") / "cache.pkl")
+
+
+# --- names of pages -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("SELECT", "# SELECT"),
+        ("`sql-select`", "# SELECT"),
+        ("pgdocs://docs/pg/sql-select", "# SELECT"),
+        ("json functions and operators", "# JSON Functions and Operators"),
+        ("queries", "# Pages of Queries"),
+        ("PG", "# PostgreSQL 18: its 6 pages"),
+        ("postgis/", "# PostGIS 3.5: its 5 pages"),
+        ("PostgreSQL", "# PostgreSQL 18: its 6 pages"),
+        ("pgdocs://docs", "# What is indexed"),
+        ("https://www.postgresql.org/docs/18/sql-select.html#SQL-LIMIT", "# SELECT › LIMIT Clause"),
+    ],
+)
+def test_a_page_is_known_by_what_people_call_it(index: DocumentSearchIndex, name: str, first: str) -> None:
+    """Its title, its address as a resource, quoted, a source by its product: no second call to find the name."""
+    assert doc_text(index, name).split("\n")[0] == first
+
+
+def test_a_page_is_known_by_its_number(tmp_path: Path) -> None:
+    """`9.16` and `Chapter 9` stand in every link of a manual; where two have the same, both are named."""
+    for name, title, path in [
+        ("a__json", "9.16. JSON", ("A 1", "Chapter 9. Functions")),
+        ("a__more", "9.1. More", ("A 1", "Chapter 9. Functions")),
+        ("b__more", "9.1. Others", ("B 1",)),
+    ]:
+        page = Page(name, title, path=path, body="A text.")
+        (tmp_path / f"{name}.md").write_text(render_page(page), encoding="utf-8")
+    index = DocumentSearchIndex(tmp_path, tmp_path / "cache.pkl")
+    assert doc_text(index, "9.16").startswith("# 9.16. JSON\n")
+    assert doc_text(index, "chapter 9").startswith("# Pages of Chapter 9. Functions\n")
+    with pytest.raises(PageNotFound, match="did you mean a/more, b/more"):
+        doc_text(index, "9.1")
+
+
+@pytest.mark.parametrize(
+    ("url", "version"),
+    [
+        ("https://www.postgresql.org/docs/16/sql-select.html", "16"),
+        ("https://www.postgresql.org/docs/devel/sql-select.html#SQL-LIMIT", "devel"),
+        ("https://postgis.net/docs/manual-3.3/ST_Buffer.html", "3.3"),
+        ("https://www.postgresql.org/docs/18/sql-select.html", ""),
+        ("https://www.postgresql.org/docs/current/sql-select.html", ""),
+    ],
+)
+def test_an_address_of_another_version_is_not_answered_silently(
+    index: DocumentSearchIndex, url: str, version: str
+) -> None:
+    """The page of the version that is indexed comes with a first line that says which one was asked for."""
+    first = doc_text(index, url).split("\n")[0]
+    label = "PostGIS 3.5" if "postgis" in url else "PostgreSQL 18"
+    expected = f"Version {version} is not indexed: what follows is of {label}."
+    assert first == expected if version else first.startswith("# SELECT")
+
+
+def test_what_is_no_page_leads_to_where_it_is_defined(index: DocumentSearchIndex) -> None:
+    """A function or a setting that is asked for as a page: the error names page and section as get_doc takes them."""
+    with pytest.raises(PageNotFound, match="did you mean pg/functions-json#FUNCTIONS-JSON-CREATION-TABLE"):
+        doc_text(index, "jsonb_set")
+
+
+@pytest.mark.parametrize("page", ["", "pg"])
+def test_a_section_needs_its_page(index: DocumentSearchIndex, page: str) -> None:
+    """Rather than a list that has nothing to do with it."""
+    with pytest.raises(BadQuery, match="name the page, too"):
+        doc_text(index, page, "SQL-LIMIT")
+
+
+def test_a_later_part_says_under_which_heading_it_begins(tmp_path: Path) -> None:
+    """Title and URL of a part are those of the section that it goes on with, so that it can be cited."""
+    body = "intro\n\n## One {#ONE}\n\n### Deep {#DEEP}\n\n" + "A crane lifts a box.\n\n" * 700 + "## Two {#TWO}\n\nend"
+    page = Page("a__long", "Long", "TOP", "https://example.org/long.html", ("A 1",), body=body)
+    (tmp_path / "a__long.md").write_text(render_page(page), encoding="utf-8")
+    index = DocumentSearchIndex(tmp_path, tmp_path / "cache.pkl")
+    doc, _, of = part_of(find_doc(index, "long"), 2)
+    assert of == 3
+    assert (doc.title, doc.url) == ("Long › One › Deep", "https://example.org/long.html#DEEP")
+    doc, _, _ = part_of(find_doc(index, "long", "one"), 2)
+    assert (doc.title, doc.url) == ("Long › One › Deep", "https://example.org/long.html#DEEP")
+    assert 'section="ONE", part=2)' in doc_text(index, "long", "one")
 
 
 # --- sections -------------------------------------------------------------------------------------------------
@@ -142,6 +250,7 @@ three
     ("section", "trail", "first", "last"),
     [
         ("FIRST", ("9.1. First Things",), "## 9.1. First Things {#FIRST}", "```"),
+        ("9.1", ("9.1. First Things",), "## 9.1. First Things {#FIRST}", "```"),
         ("first things", ("9.1. First Things",), "## 9.1. First Things {#FIRST}", "```"),
         ("#deep", ("9.1. First Things", "`deep_one` (`integer`)"), "### `deep_one` (`integer`) {#DEEP}", "```"),
         ("deep_one", ("9.1. First Things", "`deep_one` (`integer`)"), "### `deep_one` (`integer`) {#DEEP}", "```"),
@@ -169,9 +278,8 @@ def test_a_section_that_is_not_there_names_those_that_are_near() -> None:
 # --- search ---------------------------------------------------------------------------------------------------
 
 
-def test_a_weak_best_hit_is_called_weak(tmp_path: Path) -> None:
+def test_a_weak_best_hit_is_called_weak(index: DocumentSearchIndex) -> None:
     """A question that the manuals don't answer is told so in the first line, before the nearest pages."""
-    index = DocumentSearchIndex(FIXTURES, tmp_path / "cache.pkl")
     said = {}
     for query in ("keep the first row of each group", "ST_Buffer", "how do I train a dog to sit", "bake bread"):
         results = index.search(query)
@@ -180,6 +288,44 @@ def test_a_weak_best_hit_is_called_weak(tmp_path: Path) -> None:
         assert said[query] == (not results or results[0].score < CONFIDENT), query
         assert all(result.url in answer for result in results)
     assert list(said.values()) == [False, False, True, True]
+
+
+def test_where_none_is_an_answer_the_nearest_pages_are_shown_in_short(index: DocumentSearchIndex) -> None:
+    """Nobody pays for five passages that are about something else; what to do next is said."""
+    results = index.search("mongodb aggregation pipeline group")
+    assert 0 < results[0].score < CONFIDENT
+    answer = search_text(index, "mongodb aggregation pipeline group")
+    assert answer.startswith(NO_ANSWER)
+    assert len(answer) < len(results) * MAX_WEAK + 300
+    assert answer.endswith("Next: try other words, in English, or the name of what does it.")
+    nothing = search_text(index, "bake bread", kind="reference", source="postgis")
+    assert "Nothing in source='postgis' and kind='reference' is near it." in nothing
+
+
+def test_no_page_stands_behind_the_answer_that_is_none(index: DocumentSearchIndex) -> None:
+    """What has next to nothing to do with the query is left out, however many results were asked for."""
+    results = index.search("jsonb_set", 20)
+    faint = [result for result in results if result.score < FAINT]
+    assert faint
+    answer = search_text(index, "jsonb_set", 20)
+    assert [result.url in answer for result in results] == [result.score >= FAINT for result in results]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "unsaid"),
+    [
+        ("SELECT jsonb_set", "Did you mean SELECT, jsonb_set?", "https://postgis"),
+        ("ST_Bufer", "Did you mean ST_Buffer?", "ST_DWithin.html"),
+        ("materialized", "queries-with.html", "sql-select"),
+        ("nosuchname", "Next: search_docs", "http"),
+    ],
+)
+def test_a_name_that_is_not_there_leads_on(index: DocumentSearchIndex, name: str, said: str, unsaid: str) -> None:
+    """To the names in it or near it, and to pages that hold it: never to some five pages that don't."""
+    with pytest.raises(PgdocsError) as error:
+        signature_text(index, name)
+    assert said in str(error.value)
+    assert unsaid not in str(error.value)
 
 
 def test_twenty_results_are_no_longer_than_an_answer_may_be(tmp_path: Path) -> None:

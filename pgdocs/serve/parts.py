@@ -118,7 +118,7 @@ def _scan(text: str, limit: int) -> list[_Line]:
         elif not line.strip() or rule or (head and _TABLE_RULE.fullmatch(before)):
             rank = NEVER
         elif not state and _HEADING.match(line):
-            rank = HEADING
+            rank = LINE if announced and before else HEADING  # a heading alone at a part's end announces nothing
         else:
             rank = BLOCK if blank and not announced and not line.startswith("  ") else LINE
         opens, closes = (fence + "\n", "\n" + mark) if code else ("", "")

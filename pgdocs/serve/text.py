@@ -30,16 +30,71 @@ MAX_FIRST, MAX_RESULT = 2_200, 900
 """Characters of the first search result and of each other: the first holds the answer more often than not, and the five
 of a default search stay under some 1,500 tokens."""
 
+MAX_WEAK = 600
+"""Characters of a result where none is an answer: enough to see what it is about."""
+
+FAINT = 0.2
+"""A result with a lower score is left out behind a confident first one: some 1,200 questions brought up 18 of them, and
+none was an answer."""
+
 MAX_SIGNATURES = 6_000
 """Characters of an answer about a name: `ST_Union` and `+` have many definitions, the first ones are what is meant."""
+
+MENTIONING = 20
+"""Pages that are looked through for a name that nothing defines."""
 
 MAX_QUERY = 2_000
 """Characters of a query or a name: longer ones are pasted by mistake."""
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*\S)")
+_NUMBER = re.compile(r"(?:(?:part|chapter|appendix) \w+|(?:[a-z]\.)?\d[\d.]*)\.\s+", re.IGNORECASE)
+_VERSION = re.compile(r"/(?:manual-)?(\d+(?:\.\d+)*|devel|dev|master)/")
+"""The version in a URL of a manual."""
 
 
 # --- search_docs ------------------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """What a search found, what has to be said before it, and how to go on. Without `confident` none is an answer."""
+
+    results: list[SearchResult]
+    confident: bool
+    before: str
+    after: str
+
+
+def find(
+    index: DocumentSearchIndex,
+    query: str,
+    max_results: int = 5,
+    strategy: str = "hybrid",
+    source: str = "all",
+    kind: str = "all",
+) -> Found:
+    """The results that are worth reading, best first. Raises BadQuery, UnknownSource."""
+    from pgdocs.search.rank import CONFIDENT  # a server imports this file before its handshake, and numpy after it
+
+    results = index.search(checked(query, "query"), max_results, strategy, source, kind)
+    confident = bool(results) and (strategy != "hybrid" or results[0].score >= CONFIDENT)
+    if confident and strategy == "hybrid":
+        results = [result for result in results if result.score >= FAINT]
+    before = [] if confident else [NO_ANSWER]
+    before += filter(None, [index.missing_version(query)])
+    if not results:
+        given = {"source": source, "kind": kind}
+        narrow = [f"{name}={value!r}" for name, value in given.items() if value != "all"]
+        before.append(f"Nothing in {' and '.join(narrow)} is near it." if narrow else "Nothing is near it.")
+        wider = "search all of them, or with other words" if narrow else "try other words"
+        return Found(
+            [], False, "\n\n".join(before), f'Next: {wider}, in English; get_doc(page="") lists what there is.'
+        )
+    if not confident:
+        before.append("The nearest pages, which may not be about it:")
+        after = "Next: try other words, in English, or the name of what does it."
+    else:
+        after = f"Read on with get_doc({_written(read_on(results[0]))})."
+    return Found(results, confident, "\n\n".join(before), after)
 
 
 def search_text(
@@ -50,17 +105,10 @@ def search_text(
     source: str = "all",
     kind: str = "all",
 ) -> str:
-    """Ranked passages, or the nearest ones under a first line that says that none is an answer."""
-    from pgdocs.search.rank import CONFIDENT  # a server imports this file before its handshake, and numpy after it
-
-    results = index.search(checked(query, "query"), max_results, strategy, source, kind)
-    if not results:
-        return f'{NO_ANSWER}\n\nNothing is near it: try other words, or get_doc(page="") for what there is.'
-    weak = strategy == "hybrid" and results[0].score < CONFIDENT
-    joined = "\n\n".join(_result(number, result, len(results)) for number, result in enumerate(results, 1))
-    first = f"{NO_ANSWER}\n\nThe nearest pages, which may not be about it:\n\n" if weak else ""
-    first += f"{missing}\n\n" if (missing := index.missing_version(query)) else ""
-    return f"{first}{joined}\n\n---\nRead on with get_doc({_written(read_on(results[0]))})."
+    """Ranked passages, or the nearest ones, in short, under a first line that says that none is an answer."""
+    found = find(index, query, max_results, strategy, source, kind)
+    shown = [_result(number, result, found) for number, result in enumerate(found.results, 1)]
+    return "\n\n".join(filter(None, [found.before, *shown, f"---\n{found.after}" if shown else found.after]))
 
 
 def read_on(result: SearchResult) -> dict[str, str]:
@@ -69,18 +117,20 @@ def read_on(result: SearchResult) -> dict[str, str]:
     return {"page": short_name(result.doc_name)} | ({"section": anchor} if anchor else {})
 
 
-def _result(number: int, result: SearchResult, of: int) -> str:
+def _result(number: int, result: SearchResult, found: Found) -> str:
     title = result.title if result.section in ("", result.title) else f"{result.title}{PATH_SEPARATOR}{result.section}"
-    about = f"{short_name(result.doc_name)} · score {result.score:.2f} ({result.match_type})"
+    about = f"{short_name(result.doc_name)} · score {result.score:.2f}"
     head = "\n".join(filter(None, [f"## {number}. {_clip(title, 150)}", _where(result.path), result.url, about]))
-    return f"{head}\n\n{shown_passage(result, number, of, len(head))}"
+    return f"{head}\n\n{shown_passage(number, found, len(head))}"
 
 
-def shown_passage(result: SearchResult, number: int, of: int, beside: int) -> str:
-    """As much of a result's passage as fits into its share of an answer: it is result `number` of `of`, and so many
-    characters about it stand `beside` it."""
-    room = MAX_FIRST if number == 1 else min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME - MAX_FIRST) // of)
-    passage, *rest = cut(unlink(result.snippet).strip(), max(room - beside - 8, 80))
+def shown_passage(number: int, found: Found, beside: int) -> str:
+    """As much of the passage of result `number` as fits into its share of an answer, beside so many characters about
+    it."""
+    room = MAX_FIRST if number == 1 else min(MAX_RESULT, (MAX_ANSWER - MAX_FRAME - MAX_FIRST) // len(found.results))
+    if not found.confident:
+        room = min(room, MAX_WEAK)
+    passage, *rest = cut(unlink(found.results[number - 1].snippet).strip(), max(room - beside - 8, 80))
     return passage.shown + (" …" if rest and not passage.closes else "\n…" if rest else "")
 
 
@@ -149,16 +199,35 @@ def _fenced(example: str) -> str:
 
 
 def _no_symbol(index: DocumentSearchIndex, name: str) -> str:
+    from pgdocs.search.rank import CONFIDENT
+
     name = _clip(name, 80)
-    near = index.near_names(name)
+    near = _names_in(index, name) or index.near_names(name)
     lines = [f"There is no function, operator, setting or command {name!r} in the indexed manuals."]
     if near:
         lines.append(f"Did you mean {', '.join(near[:8])}?")
-    pages = index.search(name, 5)
-    if pages:
-        lines.append("Pages that may mention it:")
-        lines += [f"- {r.title}: {r.url or short_name(r.doc_name)}" for r in pages]
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+    about = [
+        result
+        for number, result in enumerate(index.search(name, MENTIONING))
+        if (number == 0 and result.score >= CONFIDENT)  # it may have another word for it
+        or word.search(index.get_document(result.doc_name))
+    ]
+    if about:
+        lines.append("Pages to look at:")
+        lines += [f"- {r.title}: {r.url or short_name(r.doc_name)}" for r in about[:5]]
     return "\n".join([*lines, "Next: search_docs with what it should do."])
+
+
+def _names_in(index: DocumentSearchIndex, text: str) -> list[str]:
+    """The names that a text of several words holds, longest first from each word on: `CREATE INDEX CONCURRENTLY`."""
+    words = re.findall(r"\\?\w[\w.]*", text)
+    found: list[str] = []
+    while words and len(found) < 5:
+        known = next((n for n in range(min(len(words), 3), 0, -1) if index.symbols(" ".join(words[:n]))), 0)
+        found += [" ".join(words[:known])] * bool(known)
+        words = words[known or 1 :]
+    return found
 
 
 # --- get_doc ----------------------------------------------------------------------------------------------
@@ -172,58 +241,111 @@ class Doc(NamedTuple):
     title: str = ""
     path: tuple[str, ...] = ()
     url: str = ""
+    note: str = ""
 
     @property
     def head(self) -> str:
-        lines = [f"# {_clip(self.title, 200)}", _where(self.path), self.url]
-        return "\n".join(filter(None, lines)) + "\n\n---\n\n" if self.title else ""
+        lines = [f"# {_clip(self.title, 300)}", _where(self.path), self.url]
+        head = "\n".join(filter(None, lines)) + "\n\n---\n\n" if self.title else ""
+        return f"{self.note}\n\n{head}" if self.note else head
 
 
 def doc_text(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> str:
     """A part of what `find_doc` finds, with how to go on. Raises PageNotFound; BadQuery for a part that is not."""
-    doc = find_doc(index, page, section)
-    parts = parts_of(doc, part)
-    shown = doc.head + parts[part - 1].shown
-    if len(parts) == 1:
+    doc, piece, of = part_of(find_doc(index, page, section), part)
+    shown = doc.head + piece.shown
+    if of == 1:
         return shown
-    on = (
-        f"Go on with get_doc({_written(doc.call)}, part={part + 1})." if part < len(parts) else "This is the last part."
-    )
-    return f"{shown}\n\n---\nPart {part} of {len(parts)}. {on}"
+    on = f"Go on with get_doc({_written(doc.call)}, part={part + 1})." if part < of else "This is the last part."
+    return f"{shown}\n\n---\nPart {part} of {of}. {on}"
 
 
-def parts_of(doc: Doc, part: int) -> tuple[Part, ...]:
-    """The parts that fit into an answer each. Raises BadQuery where `part` (from 1) is none of them."""
+def part_of(doc: Doc, number: int) -> tuple[Doc, Part, int]:
+    """Part `number` (from 1) of those that fit into an answer each, the document by the title and URL that this part
+    begins under, and how many parts there are. Raises BadQuery where it is none of them."""
     parts = cut(doc.text, MAX_ANSWER - MAX_FRAME)
-    if not 1 <= part <= len(parts):
-        raise BadQuery(f"There is no part {part}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
-    return parts
+    if number > len(parts) == 1:
+        raise BadQuery(f"There is no part {number}: all of it is one part, so leave the part out.")
+    if not 1 <= number <= len(parts):
+        raise BadQuery(f"There is no part {number}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
+    if doc.title and number > 1:
+        start = sum(part.text.count("\n") for part in parts[: number - 1])
+        above = _trail(_headings(doc.text)[1 if doc.call.get("section") else 0 :], start)
+        anchor = next((a for heading in reversed(above) for a in heading.anchors), "")
+        url = f"{doc.url.partition('#')[0]}#{anchor}" if doc.url and anchor else doc.url
+        doc = doc._replace(title=PATH_SEPARATOR.join((doc.title, *(h.title for h in above))), url=url)
+    return doc, parts[number - 1], len(parts)
 
 
 def find_doc(index: DocumentSearchIndex, page: str = "", section: str = "") -> Doc:
     """A page or a section of it; a list of what there is where `page` is empty, a source or a chapter.
 
-    Raises PageNotFound, with near names, for a page or a section."""
-    page, section = page.strip(), section.strip()
+    A page is named by its slug, its URL or its title. Raises PageNotFound, with near names, for a page or a section."""
+    page = page.strip(" \t\r\n\"'`<>").removeprefix("pgdocs://docs/").removeprefix("pgdocs://docs")
+    section = section.strip()
     if len(page) > MAX_QUERY or len(section) > MAX_QUERY:
         raise BadQuery(f"A page or a section is named by at most {MAX_QUERY:,} characters.")
+    name, _, fragment = page.partition("#") if page[:1] != "#" else (page, "", "")
+    section = section.rpartition("#")[2] or fragment
+    source = _source(index, page)
+    if section and (source or not page):
+        raise BadQuery(f"The section {_clip(section, 80)!r} is of a page: name the page, too.")
     if not page:
         return Doc(overview_text(index), {"page": ""})
-    if page in [source.name for source in index.sources()]:
-        return Doc(source_text(index, page), {"page": page})
-    name, _, fragment = page.partition("#") if page[:1] != "#" else (page, "", "")
-    section = section or fragment
+    if source:
+        return Doc(source_text(index, source), {"page": source})
     try:
         found = _page(index, name)
-    except PageNotFound:
+    except PageNotFound as error:
         if chapter := _chapter_text(index, page):
             return Doc(chapter, {"page": page})
-        raise
+        titled = _titled(index, name)
+        if len(titled) != 1:
+            raise PageNotFound(_clip(name, 200), [*titled, *_defining(index, name), *error.near][:5]) from error
+        found = index.page(titled[0])
     passage = find_passage(found, section)
     title = PATH_SEPARATOR.join((found.title, *passage.trail))
     url = found.url and (found.url + (f"#{passage.anchor}" if passage.anchor else ""))
-    call = {"page": short_name(found.doc_name)} | ({"section": section} if section else {})
-    return Doc(passage.text or "(There is no text of its own here.)", call, title, found.path, url)
+    call = {"page": short_name(found.doc_name)} | ({"section": passage.anchor or section} if section else {})
+    text = passage.text or "(There is no text of its own here.)"
+    return Doc(text, call, title, found.path, url, _of_another_version(name, found))
+
+
+def _source(index: DocumentSearchIndex, name: str) -> str:
+    """The source that is called so, or whose product is; else ""."""
+    from pgdocs.search.scope import split_label
+
+    wanted = name.rstrip("/").casefold()
+    sources = index.sources()
+    named = (s.name for s in sources if wanted in (s.name.casefold(), split_label(s.label)[0].casefold()))
+    return name if name in {source.name for source in sources} else next(named, "")
+
+
+def _titled(index: DocumentSearchIndex, title: str) -> list[str]:
+    """The pages of that title, or of that number in their manual; of a page in several versions the first one."""
+    from pgdocs.search.scope import split_label
+
+    order = {source.name: (number, split_label(source.label)[0]) for number, source in enumerate(index.sources())}
+    found = [page for page in index.pages() if _is_called(page.title, title.casefold())]
+    first: dict[tuple[str, str], PageInfo] = {}
+    for page in sorted(found, key=lambda page: order[page.source]):
+        first.setdefault((order[page.source][1], page.slug), page)
+    return [short_name(page.doc_name) for page in first.values()]
+
+
+def _defining(index: DocumentSearchIndex, name: str) -> list[str]:
+    """Where a name is defined, as get_doc takes it."""
+    symbols = [symbol for symbol in index.symbols(name) if symbol.name.casefold() == name.casefold()]
+    anchored = ((short_name(s.doc_name), s.url.partition("#")[2]) for s in symbols)
+    return list(dict.fromkeys(f"{page}#{anchor}" if anchor else page for page, anchor in anchored))
+
+
+def _of_another_version(name: str, found: Page) -> str:
+    """A line that says so where a URL is of another version than the page that is shown for it."""
+    asked, have = _VERSION.search(name), _VERSION.search(found.url)
+    if "://" not in name or not asked or not have or asked[1] == have[1]:
+        return ""
+    return f"Version {asked[1]} is not indexed: what follows is of {(found.path or (short_name(found.doc_name),))[0]}."
 
 
 def overview_text(index: DocumentSearchIndex) -> str:
@@ -273,14 +395,16 @@ def explain_text(index: DocumentSearchIndex, feature: str) -> str:
 def _chapter_text(index: DocumentSearchIndex, name: str) -> str:
     """The pages below any chapter of that name, or ""."""
     wanted = name.casefold()
-    inside = [p for p in index.pages() if any(_is_chapter(step, wanted) for step in (*p.path, _chapter(p)))]
-    return _pages_text(f"Pages of {name}", inside) if inside else ""
+    steps = {page: [s for s in (*page.path, _chapter(page)) if _is_called(s, wanted)] for page in index.pages()}
+    inside = {page: found[0] for page, found in steps.items() if found}
+    return _pages_text(f"Pages of {', '.join(dict.fromkeys(inside.values()))}", inside) if inside else ""
 
 
-def _is_chapter(step: str, wanted: str) -> bool:
-    """`Chapter 9. Functions and Operators` is meant by its whole name and by `functions and operators`."""
-    step = step.casefold()
-    return wanted in (step, re.sub(r"^(?:(?:part|chapter|appendix) \w+|\d[\d.]*)\.\s+", "", step))
+def _is_called(title: str, wanted: str) -> bool:
+    """`Chapter 9. Functions and Operators` is meant by the whole, by `functions and operators` and by `chapter 9`."""
+    title = title.casefold()
+    number = _NUMBER.match(title)
+    return wanted in (title, title[number.end() :], number[0].rstrip(". ")) if number else wanted == title
 
 
 def _pages_text(title: str, pages: Iterable[PageInfo]) -> str:
@@ -339,22 +463,16 @@ def find_passage(page: Page, section: str) -> Passage:
         return Passage((), "" if not section else page.anchor, page.body)
     lines = [*scan_lines(page.body)]
     anchors = {n: split_anchors(line)[1] for n, (line, state) in enumerate(lines) if not state and line.endswith("}")}
-    headings = [
-        _Heading(n, len(match[1]), split_anchors(match[2])[0], anchors.get(n, []))
-        for n, (line, state) in enumerate(lines)
-        if not state and (match := _HEADING.fullmatch(line.rstrip()))
-    ]
+    headings = _headings(page.body)
     number = _line_named(wanted, headings, anchors)
     if number is None:
         names = [h.title.replace("`", "") for h in headings] + [a for found in anchors.values() for a in found]
-        near = difflib.get_close_matches(wanted, names, 5, 0.5)
-        raise PageNotFound(section, near or names[:5], what=f"section of {short_name(page.doc_name)} named")
+        near = [name for name in names if wanted.casefold() in name.casefold()]
+        near = near or difflib.get_close_matches(wanted, names, 5, 0.5) or names
+        raise PageNotFound(_clip(section, 200), near[:5], what=f"section of {short_name(page.doc_name)} named")
     own = next((h for h in headings if h.line == number), None)
     end = next((h.line for h in headings if h.line > number and h.level <= (own.level if own else 6)), len(lines))
-    trail: list[_Heading] = []
-    for heading in headings:
-        if heading.line <= number:
-            trail = [*(above for above in trail if above.level < heading.level), heading]
+    trail = [*_trail(headings, number), *([own] if own else [])]
     anchor = next((a for a in anchors.get(number, []) if a.casefold() == wanted.casefold()), "")
     anchor = anchor or next(iter(anchors.get(number, [])), "")
     start = number
@@ -364,6 +482,24 @@ def find_passage(page: Page, section: str) -> Passage:
     return Passage(tuple(h.title for h in trail), anchor, text)
 
 
+def _headings(text: str) -> list[_Heading]:
+    return [
+        _Heading(n, len(match[1]), *split_anchors(match[2]))
+        for n, (line, state) in enumerate(scan_lines(text))
+        if not state and (match := _HEADING.fullmatch(line.rstrip()))
+    ]
+
+
+def _trail(headings: Sequence[_Heading], line: int) -> list[_Heading]:
+    """The headings that a line stands under; of a line that is a heading, those above it."""
+    trail: list[_Heading] = []
+    for heading in headings:
+        if heading.line <= line:
+            trail = [above for above in trail if above.level < heading.level]
+            trail += [heading] * (heading.line < line)
+    return trail
+
+
 def _line_named(wanted: str, headings: Sequence[_Heading], anchors: dict[int, list[str]]) -> int | None:
     """The line that bears the anchor, in its case or any; else the heading of that text; else the one it begins."""
     plain = _plain(wanted)
@@ -371,8 +507,9 @@ def _line_named(wanted: str, headings: Sequence[_Heading], anchors: dict[int, li
     exact = (n for n, found in anchors.items() if wanted in found)
     any_case = (n for n, found in anchors.items() if wanted.casefold() in (a.casefold() for a in found))
     titled = (n for n, title in titles if title == plain)
+    numbered = (heading.line for heading in headings if _is_called(heading.title, wanted.casefold()))
     begun = (n for n, title in titles if plain and title.startswith(plain + " "))
-    return next((n for way in (exact, any_case, titled, begun) for n in way), None)
+    return next((n for way in (exact, any_case, titled, numbered, begun) for n in way), None)
 
 
 def _plain(heading: str) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from pgdocs.pages import short_name, unlink
-from pgdocs.search import NO_ANSWER
 from pgdocs.serve import text
 
 if TYPE_CHECKING:
@@ -104,10 +103,7 @@ def search(
     source: str = "all",
     kind: str = "all",
 ) -> Found:
-    from pgdocs.search.rank import CONFIDENT
-
-    results = index.search(text.checked(query, "query"), max_results, strategy, source, kind)
-    confident = bool(results) and (strategy != "hybrid" or results[0].score >= CONFIDENT)
+    told = text.find(index, query, max_results, strategy, source, kind)
     found = [
         Result(
             short_name(result.doc_name),
@@ -117,13 +113,13 @@ def search(
             result.url,
             round(result.score, 3),
             result.match_type,
-            text.shown_passage(result, number, len(results), 0),
+            text.shown_passage(number, told, 0),
         )
-        for number, result in enumerate(results, 1)
+        for number, result in enumerate(told.results, 1)
     ]
-    more = text.read_on(results[0]) if results else {"page": ""}
-    notes = ("" if confident else NO_ANSWER, index.missing_version(query))
-    return Found(confident, found, "\n\n".join(filter(None, notes)), more)
+    more = text.read_on(told.results[0]) if told.results else {"page": ""}
+    notes = (told.before, "" if told.confident else told.after)
+    return Found(told.confident, found, "\n\n".join(filter(None, notes)), more)
 
 
 def signature(index: DocumentSearchIndex, name: str) -> Definitions:
@@ -150,9 +146,8 @@ def signature(index: DocumentSearchIndex, name: str) -> Definitions:
 
 
 def document(index: DocumentSearchIndex, page: str = "", section: str = "", part: int = 1) -> Document:
-    doc = text.find_doc(index, page, section)
-    parts = text.parts_of(doc, part)
-    return Document(doc.title, doc.path, doc.url, parts[part - 1].shown, part, len(parts), doc.call)
+    doc, piece, of = text.part_of(text.find_doc(index, page, section), part)
+    return Document(doc.title, doc.path, doc.url, piece.shown, part, of, doc.call, doc.note)
 
 
 def context(
