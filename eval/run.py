@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sections = anchors_of(index)
     known = {page: frozenset(found) for page, found in sections.items()}
     tuned, held = halves(load(HERE / "questions.jsonl", known))
-    sets = {"own, tuned on": tuned, "own, only measured": held}
+    sets = {"own, tuned on": tuned, "own, only measured": held, "blind": load(HERE / "blind.jsonl", known)}
     none = {"own": load(HERE / "none.jsonl", known)}
     if SHARED.is_dir():
         sets = {"development": load(SHARED / "questions_dev.jsonl", known), **sets}
@@ -97,14 +97,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lines += ["## Names", "", *name_rows(index), ""]
     lines += ["## Does the passage hold the answer?", "", *snippet_rows(index), ""]
     if options.context:
-        lines += ["## how_do_i", "", context.table(index), ""]
+        measured = context.measure(index)
+        lines += ["## how_do_i", "", context.table(measured), ""]
+        chart(context.bars(measured), HERE / "context.svg", "the right page alone", "all facts")
     lines += ["## Not first", ""]
     for name, outcomes in hybrid.items():
         lines += [miss(name, o) for o in outcomes if o.place != 1]
     text = "\n".join(lines) + "\n"
     print(text)
     (HERE / "results.md").write_text(text, encoding="utf-8")
-    chart(bars, HERE / "results.svg")
+    chart(bars, HERE / "results.svg", "first", "in the first 5")
 
 
 # --- what is compared ---------------------------------------------------------------------------------------
@@ -251,8 +253,8 @@ def miss(name: str, outcome: Outcome) -> str:
     return f"- {case.id} ({name}, {case.kind}){asked} → {first}; {right} is {outcome.place or 'not there'}"
 
 
-def chart(bars: dict[str, dict[str, tuple[float, float]]], file: Path) -> None:
-    """R@1 and R@5 of every configuration, one panel a set."""
+def chart(bars: dict[str, dict[str, tuple[float, float]]], file: Path, dark: str, light: str) -> None:
+    """Two shares of each configuration, one panel a set: the greater one pale, behind the lesser."""
     try:
         from matplotlib import pyplot, rcParams
     except ImportError:
@@ -262,8 +264,8 @@ def chart(bars: dict[str, dict[str, tuple[float, float]]], file: Path) -> None:
     figure, panels = pyplot.subplots(1, len(bars), figsize=(5 * len(bars), 3.2), sharey=True, squeeze=False)
     for panel, (name, rows) in zip(panels[0], bars.items(), strict=True):
         labels = list(rows)[::-1]
-        panel.barh(labels, [rows[label][1] for label in labels], color="#c9d7e8", label="in the first 5")
-        panel.barh(labels, [rows[label][0] for label in labels], color="#336791", label="first")
+        panel.barh(labels, [rows[label][1] for label in labels], color="#c9d7e8", label=light)
+        panel.barh(labels, [rows[label][0] for label in labels], color="#336791", label=dark)
         panel.set(title=name, xlim=(0, 1))
     panels[0][0].legend(loc="lower right", fontsize="small")
     figure.tight_layout()
