@@ -361,6 +361,24 @@ def test_a_folder_without_markdown_says_so(tmp_path: Path) -> None:
         DocumentSearchIndex(tmp_path / "nowhere").search("tea")
 
 
+STACK = {
+    "python": 'Traceback (most recent call last):\n  File "/app/pour.py", line 7, in steep\n    pour(pot, many_cups)\n'
+    "psycopg2.errors.DistanceTooBig: {}",
+    "java": "org.postgresql.util.PSQLException: ERROR: {}\n\tat org.pot.Steep.pour(Cups.java:57)\n\t... 9 more",
+    "javascript": "error: {}\n    at Pot.pour (/app/node_modules/pg-protocol/dist/steep.js:287:98)",
+    "ruby": "PG::Distance: ERROR: {} (ActiveRecord::Distance)\n\tfrom /gems/steep.rb:70:in `pour'",
+}
+
+
+@pytest.mark.parametrize("stack", STACK.values(), ids=STACK)
+def test_of_a_stack_trace_only_the_message_is_looked_for(index: DocumentSearchIndex, stack: str) -> None:
+    """The frames' words and the driver's name for the error would lead elsewhere; they change no result."""
+    message = "blends leaves of two gardens"
+    alone, pasted = index.search(message), index.search(stack.format(message))
+    assert pasted[0].title == "GT_Blend"
+    assert [result.url for result in pasted] == [result.url for result in alone]
+
+
 @pytest.mark.parametrize("query", ["", "  \n", "\0\0", "x" * (MAX_QUERY + 1)])
 def test_a_query_that_asks_nothing_is_refused(index: DocumentSearchIndex, query: str) -> None:
     """Empty or endless queries get a sentence, not a result."""

@@ -20,6 +20,23 @@ _COUNTERPART = re.compile(
     re.IGNORECASE,
 )
 
+_FRAME = re.compile(
+    r"""^(?: Traceback\ \(most\ recent\ call\ last\):
+        | [ \t]* File\ ".*",\ line\ \d+ .*\n .*
+        | [ \t]+ at\ .* (?: :(?:line\ )?\d+\)? | \((?:Native\ Method|Unknown\ Source)\) )
+        | [ \t]* \.\.\.\ \d+\ (?:more|common\ frames) .*
+        | [ \t]* (?:from\ )? [\w./-]+\.rb:\d+:in .*
+        )[ \t]*(?:\n|$)""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""A line of a stack trace (Python, Java, JavaScript, .NET, Ruby): it holds words, but none of the error's."""
+
+_THROWN = re.compile(
+    r"^[ \t]*(?:Caused by: *)?(?:\w+(?:\.|::))+[A-Z]\w*(?: \(0x[\dA-F]+\))?:[ \t]+|\((?:\w+(?:\.|::))+[A-Z]\w*\)",
+    re.MULTILINE,
+)
+"""`psycopg2.errors.DeadlockDetected: `: a driver's name for what its message says in the server's words."""
+
 _BEFORE = r"(?<![\w\"'`/.@-])"  # neither quoted nor part of a name
 _VERSION = r"\s*v?(?P<version>\d+(?:\.\d+)*)\b"
 _IN = r"(?:in|on|with|for|using|under|from)\s+"
@@ -66,7 +83,8 @@ class Scopes:
 
     def of(self, query: str) -> Scope:
         """A source is named where the query says `in PostGIS` at the end of a clause, or a product with a version;
-        where it speaks of two products, none is."""
+        where it speaks of two products, none is. Of a pasted stack trace only the messages count."""
+        query = _THROWN.sub("", _FRAME.sub("", query)).strip() or query
         named = {
             name
             for product, pattern in self._naming.items()
