@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
+from pgdocs.errors import BadQuery, PageNotFound, PgdocsError, UnknownSource
 from pgdocs.pages import Page, render_page, scan_lines
 from pgdocs.search import NO_ANSWER
 from pgdocs.search.index import DocumentSearchIndex
 from pgdocs.search.rank import CONFIDENT
 from pgdocs.serve.library import docs_folder, holdings
-from pgdocs.serve.parts import cut
+from pgdocs.serve.parts import cut, find_passage
 from pgdocs.serve.text import (
     FAINT,
     MAX_ANSWER,
@@ -23,7 +23,6 @@ from pgdocs.serve.text import (
     MAX_WEAK,
     doc_text,
     find_doc,
-    find_passage,
     part_of,
     search_text,
     signature_text,
@@ -297,9 +296,17 @@ def test_where_none_is_an_answer_the_nearest_pages_are_shown_in_short(index: Doc
     answer = search_text(index, "mongodb aggregation pipeline group")
     assert answer.startswith(NO_ANSWER)
     assert len(answer) < len(results) * MAX_WEAK + 300
-    assert answer.endswith("Next: try other words, in English, or the name of what does it.")
+    assert answer.endswith("Next: search_docs with other words, in English, or with the name of what does it.")
     nothing = search_text(index, "bake bread", kind="reference", source="postgis")
     assert "Nothing in source='postgis' and kind='reference' is near it." in nothing
+
+
+@pytest.mark.parametrize(("given", "meant"), [("PG", "pg"), ("PostgreSQL", "pg"), (" postgis", "postgis"), ("", "all")])
+def test_a_source_is_known_by_its_product_too(index: DocumentSearchIndex, given: str, meant: str) -> None:
+    """A model that guesses the name of a source, or sends an empty one, is not sent back for it."""
+    assert search_text(index, "distance of rows", source=given) == search_text(index, "distance of rows", source=meant)
+    with pytest.raises(UnknownSource):
+        search_text(index, "distance of rows", source="mysql")
 
 
 def test_no_page_stands_behind_the_answer_that_is_none(index: DocumentSearchIndex) -> None:

@@ -213,27 +213,28 @@ def make_server(library: Library, structured: bool = False) -> PgdocsServer:
         source: Source = "all",
         kind: Kind = "all",
     ) -> CallToolResult:
-        """Use first for anything about PostgreSQL or PostGIS: SQL, functions, settings, errors, tuning, spatial
-        queries. Returns ranked passages of the official manuals, each with version and URL."""
+        """Use first to look anything up in the official PostgreSQL and PostGIS manuals: SQL, functions, settings,
+        errors, tuning, spatial queries. Returns ranked passages with version and URL. Not for other databases, drivers
+        or ORMs."""
         return await answer("search_docs", text.search_text, query, max_results, strategy, source, kind)
 
     @tool("Signatures of a function, operator, setting or command")
     async def get_function_signature(name: Name) -> CallToolResult:
-        """Use when you know the name: every overload's arguments and return type, purpose, an example and the URL, of
-        a function, operator, type, setting or SQL command."""
+        """Use when you know the name of a function, operator, type, setting or SQL command: every overload's arguments
+        and return type, purpose, an example, the URL. Without the name, use search_docs."""
         return await answer("get_function_signature", text.signature_text, name)
 
     @tool("How to do something, from the manuals", meta={"anthropic/alwaysLoad": True})
     async def how_do_i(
         task: Task, token_budget: Budget = 800, source: Source = "all", kind: Kind = "all"
     ) -> CallToolResult:
-        """Use for a task or a question that needs an answer rather than a list of pages: the smallest set of passages
-        that answers it, each cited with version and URL, within a token budget."""
+        """Use instead of search_docs where one short answer will do: the few passages that answer a question or a task,
+        each cited with version and URL, within a token budget."""
         return await answer("how_do_i", text.context_text, task, token_budget, source, kind)
 
     @tool("Read a page of the manuals")
     async def get_doc(page: PageName = "", section: SectionName = "", part: PartNumber = 1) -> CallToolResult:
-        """Use to read a page, or one section of it, that search_docs named. An empty page lists the sources and
+        """Use to read a page, or one section of it, that another tool cited. An empty page lists the sources and
         chapters."""
         return await answer("get_doc", text.doc_text, page, section, part)
 
@@ -356,7 +357,8 @@ def instructions(docs_dir: Path) -> str:
     indexed = f"Indexed: {'; '.join(held[:8])}." if held else f"No pages yet: {cure()}, then go on (no restart needed)."
     return (
         "The official PostgreSQL and PostGIS manuals, offline. Prefer them to memory for SQL syntax, functions, "
-        "settings, error messages, catalogs, tuning and spatial queries, above all where the version matters.\n\n"
+        "settings, error messages, catalogs, tuning and spatial queries, above all where the version matters. They say "
+        "nothing of other databases, drivers, ORMs or hosting.\n\n"
         f"{indexed}\n\n"
         "how_do_i answers a task briefly; search_docs finds passages; get_function_signature gives exact signatures of "
         "a known name; get_doc reads a page or a section. Cite the URL of what you use, and the version. A first line "

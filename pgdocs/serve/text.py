@@ -5,18 +5,18 @@ Every answer names product and version, where in the manual it comes from, and i
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
-from pgdocs.pages import PATH_SEPARATOR, Page, scan_lines, short_name, slug_of_url, split_anchors, unlink
+from pgdocs.pages import PATH_SEPARATOR, Page, short_name, slug_of_url, unlink
 from pgdocs.search import NO_ANSWER
-from pgdocs.serve.parts import Part, cut
+from pgdocs.serve.parts import Part, cut, find_passage, headings_of, is_called, trail
 
 if TYPE_CHECKING:
+    from pgdocs.search.context import Context
     from pgdocs.search.index import DocumentSearchIndex, PageInfo, SearchResult
     from pgdocs.search.symbols import Symbol
 
@@ -46,8 +46,9 @@ MENTIONING = 20
 MAX_QUERY = 2_000
 """Characters of a query or a name: longer ones are pasted by mistake."""
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*\S)")
-_NUMBER = re.compile(r"(?:(?:part|chapter|appendix) \w+|(?:[a-z]\.)?\d[\d.]*)\.\s+", re.IGNORECASE)
+ELSEWHERE = "Next: search_docs with other words, in English, or with the name of what does it."
+"""What to do where no answer is confident."""
+
 _VERSION = re.compile(r"/(?:manual-)?(\d+(?:\.\d+)*|devel|dev|master)/")
 """The version in a URL of a manual."""
 
@@ -75,6 +76,7 @@ def find(
     """The results that are worth reading, best first. Raises BadQuery, UnknownSource."""
     from pgdocs.search.rank import CONFIDENT  # a server imports this file before its handshake, and numpy after it
 
+    source, kind = source_named(index, source), kind.strip().lower() or "all"
     results = index.search(checked(query, "query"), max_results, strategy, source, kind)
     confident = bool(results) and (strategy != "hybrid" or results[0].score >= CONFIDENT)
     if confident and strategy == "hybrid":
@@ -91,7 +93,7 @@ def find(
         )
     if not confident:
         before.append("The nearest pages, which may not be about it:")
-        after = "Next: try other words, in English, or the name of what does it."
+        after = ELSEWHERE
     else:
         after = f"Read on with get_doc({_written(read_on(results[0]))})."
     return Found(results, confident, "\n\n".join(before), after)
@@ -113,8 +115,9 @@ def search_text(
 
 def read_on(result: SearchResult) -> dict[str, str]:
     """The arguments of get_doc for what a result cites."""
-    anchor = result.section and result.url.partition("#")[2]
-    return {"page": short_name(result.doc_name)} | ({"section": anchor} if anchor else {})
+    page, anchor = short_name(result.doc_name), result.section and result.url.partition("#")[2]
+    whole = page.rpartition("/")[2].casefold() == anchor.casefold()  # the page's own
+    return {"page": page} | ({"section": anchor} if anchor and not whole else {})
 
 
 def _result(number: int, result: SearchResult, found: Found) -> str:
@@ -141,9 +144,18 @@ def context_text(
     index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
 ) -> str:
     """The least text that answers a task, within a budget of tokens."""
-    from pgdocs.search.context import assemble
+    found = answering(index, task, token_budget, source, kind)
+    return found.text if found.passages else f"{found.text}\n\n{ELSEWHERE}"
 
-    return assemble(index, checked(task, "task"), token_budget, source, kind)
+
+def answering(
+    index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
+) -> Context:
+    """The passages that answer a task; none where no answer is confident. Raises BadQuery, UnknownSource."""
+    from pgdocs.search.context import context
+
+    source, kind = source_named(index, source), kind.strip().lower() or "all"
+    return context(index, checked(task, "task"), token_budget, source, kind)
 
 
 # --- get_function_signature -------------------------------------------------------------------------------
@@ -270,7 +282,7 @@ def part_of(doc: Doc, number: int) -> tuple[Doc, Part, int]:
         raise BadQuery(f"There is no part {number}: it has {len(parts)}, so ask for part=1 to part={len(parts)}.")
     if doc.title and number > 1:
         start = sum(part.text.count("\n") for part in parts[: number - 1])
-        above = _trail(_headings(doc.text)[1 if doc.call.get("section") else 0 :], start)
+        above = trail(headings_of(doc.text)[1 if doc.call.get("section") else 0 :], start)
         anchor = next((a for heading in reversed(above) for a in heading.anchors), "")
         url = f"{doc.url.partition('#')[0]}#{anchor}" if doc.url and anchor else doc.url
         doc = doc._replace(title=PATH_SEPARATOR.join((doc.title, *(h.title for h in above))), url=url)
@@ -311,6 +323,11 @@ def find_doc(index: DocumentSearchIndex, page: str = "", section: str = "") -> D
     return Doc(text, call, title, found.path, url, _of_another_version(name, found))
 
 
+def source_named(index: DocumentSearchIndex, name: str) -> str:
+    """`pg` for `PG` and `PostgreSQL`, `all` for nothing; what is no source stays as it is, to be refused."""
+    return _source(index, name.strip()) or name.strip() or "all"
+
+
 def _source(index: DocumentSearchIndex, name: str) -> str:
     """The source that is called so, or whose product is; else ""."""
     from pgdocs.search.scope import split_label
@@ -326,7 +343,7 @@ def _titled(index: DocumentSearchIndex, title: str) -> list[str]:
     from pgdocs.search.scope import split_label
 
     order = {source.name: (number, split_label(source.label)[0]) for number, source in enumerate(index.sources())}
-    found = [page for page in index.pages() if _is_called(page.title, title.casefold())]
+    found = [page for page in index.pages() if is_called(page.title, title.casefold())]
     first: dict[tuple[str, str], PageInfo] = {}
     for page in sorted(found, key=lambda page: order[page.source]):
         first.setdefault((order[page.source][1], page.slug), page)
@@ -395,16 +412,9 @@ def explain_text(index: DocumentSearchIndex, feature: str) -> str:
 def _chapter_text(index: DocumentSearchIndex, name: str) -> str:
     """The pages below any chapter of that name, or ""."""
     wanted = name.casefold()
-    steps = {page: [s for s in (*page.path, _chapter(page)) if _is_called(s, wanted)] for page in index.pages()}
+    steps = {page: [s for s in (*page.path, _chapter(page)) if is_called(s, wanted)] for page in index.pages()}
     inside = {page: found[0] for page, found in steps.items() if found}
     return _pages_text(f"Pages of {', '.join(dict.fromkeys(inside.values()))}", inside) if inside else ""
-
-
-def _is_called(title: str, wanted: str) -> bool:
-    """`Chapter 9. Functions and Operators` is meant by the whole, by `functions and operators` and by `chapter 9`."""
-    title = title.casefold()
-    number = _NUMBER.match(title)
-    return wanted in (title, title[number.end() :], number[0].rstrip(". ")) if number else wanted == title
 
 
 def _pages_text(title: str, pages: Iterable[PageInfo]) -> str:
@@ -435,86 +445,6 @@ def _page(index: DocumentSearchIndex, name: str) -> Page:
     if re.fullmatch(r"[^/:]+\.html?", name):
         name = slug_of_url(name)
     return index.page(name)
-
-
-# --- a passage of a page ----------------------------------------------------------------------------------
-
-
-class Passage(NamedTuple):
-    """A verbatim piece of a page's body; `trail` are the headings it stands under, without the page's title."""
-
-    trail: tuple[str, ...]
-    anchor: str
-    text: str
-
-
-class _Heading(NamedTuple):
-    line: int
-    level: int
-    title: str
-    anchors: list[str]
-
-
-def find_passage(page: Page, section: str) -> Passage:
-    """The section that an anchor or a heading names, with all below it; an anchor in a section's midst begins at its
-    block. Raises PageNotFound with near names."""
-    wanted = section.lstrip("#").strip()
-    if not wanted or wanted.casefold() in (page.anchor.casefold(), page.title.casefold()):
-        return Passage((), "" if not section else page.anchor, page.body)
-    lines = [*scan_lines(page.body)]
-    anchors = {n: split_anchors(line)[1] for n, (line, state) in enumerate(lines) if not state and line.endswith("}")}
-    headings = _headings(page.body)
-    number = _line_named(wanted, headings, anchors)
-    if number is None:
-        names = [h.title.replace("`", "") for h in headings] + [a for found in anchors.values() for a in found]
-        near = [name for name in names if wanted.casefold() in name.casefold()]
-        near = near or difflib.get_close_matches(wanted, names, 5, 0.5) or names
-        raise PageNotFound(_clip(section, 200), near[:5], what=f"section of {short_name(page.doc_name)} named")
-    own = next((h for h in headings if h.line == number), None)
-    end = next((h.line for h in headings if h.line > number and h.level <= (own.level if own else 6)), len(lines))
-    trail = [*_trail(headings, number), *([own] if own else [])]
-    anchor = next((a for a in anchors.get(number, []) if a.casefold() == wanted.casefold()), "")
-    anchor = anchor or next(iter(anchors.get(number, [])), "")
-    start = number
-    while not own and start and lines[start - 1][0].strip() and not lines[start - 1][1]:
-        start -= 1
-    text = "\n".join(line for line, _ in lines[start:end]).strip("\n")
-    return Passage(tuple(h.title for h in trail), anchor, text)
-
-
-def _headings(text: str) -> list[_Heading]:
-    return [
-        _Heading(n, len(match[1]), *split_anchors(match[2]))
-        for n, (line, state) in enumerate(scan_lines(text))
-        if not state and (match := _HEADING.fullmatch(line.rstrip()))
-    ]
-
-
-def _trail(headings: Sequence[_Heading], line: int) -> list[_Heading]:
-    """The headings that a line stands under; of a line that is a heading, those above it."""
-    trail: list[_Heading] = []
-    for heading in headings:
-        if heading.line <= line:
-            trail = [above for above in trail if above.level < heading.level]
-            trail += [heading] * (heading.line < line)
-    return trail
-
-
-def _line_named(wanted: str, headings: Sequence[_Heading], anchors: dict[int, list[str]]) -> int | None:
-    """The line that bears the anchor, in its case or any; else the heading of that text; else the one it begins."""
-    plain = _plain(wanted)
-    titles = [(heading.line, _plain(heading.title)) for heading in headings]
-    exact = (n for n, found in anchors.items() if wanted in found)
-    any_case = (n for n, found in anchors.items() if wanted.casefold() in (a.casefold() for a in found))
-    titled = (n for n, title in titles if title == plain)
-    numbered = (heading.line for heading in headings if _is_called(heading.title, wanted.casefold()))
-    begun = (n for n, title in titles if plain and title.startswith(plain + " "))
-    return next((n for way in (exact, any_case, titled, numbered, begun) for n in way), None)
-
-
-def _plain(heading: str) -> str:
-    """`9.1. The `work_mem` setting` → `the work_mem setting`: how one names a heading without its number and marks."""
-    return re.sub(r"^(?:[\dA-Z]+\.)+\s*|[`*\\]", "", heading.rpartition(PATH_SEPARATOR)[2]).strip().casefold()
 
 
 # --- small things -----------------------------------------------------------------------------------------

@@ -153,11 +153,9 @@ def document(index: DocumentSearchIndex, page: str = "", section: str = "", part
 def context(
     index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
 ) -> Context:
-    from pgdocs.search import context as search_context
-
-    found = search_context.context(index, text.checked(task, "task"), token_budget, source, kind)
+    found = text.answering(index, task, token_budget, source, kind)
     passages = [Passage(short_name(p.doc_name), p.path, p.url, p.text) for p in found.passages]
-    return Context(passages, index.missing_version(task) if passages else found.text)
+    return Context(passages, index.missing_version(task) if passages else f"{found.text}\n\n{text.ELSEWHERE}")
 
 
 ANSWERS: dict[str, tuple[Callable[..., Any], type]] = {

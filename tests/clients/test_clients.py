@@ -248,7 +248,7 @@ def test_claude_code_shows_its_model_exactly_our_text(
     assert {f"mcp__pgdocs__{name}" for name in ("search_docs", "get_function_signature", "how_do_i", "get_doc")} <= {
         *offered
     }
-    assert offered["mcp__pgdocs__search_docs"]["description"].startswith("Use first for anything about PostgreSQL")
+    assert offered["mcp__pgdocs__search_docs"]["description"].startswith("Use first to look anything up in")
 
 
 # --- further clients, by hand: pytest tests/clients --slow ------------------------------------------------------
