@@ -21,7 +21,9 @@ import pytest
 from eval.cases import SHARED, Case, load
 from eval.metrics import mrr, place, recall
 from eval.names import name_rows
-from pgdocs.pages import scan_lines, split_anchors
+from pgdocs.pages import doc_name_of_file, scan_lines, split_anchors
+from pgdocs.search.build import read_phrases
+from pgdocs.search.cache import PHRASES_DIR
 from pgdocs.search.rank import CONFIDENT
 from pgdocs.serve.parts import cut
 from pgdocs.serve.probe import Session
@@ -104,6 +106,17 @@ def test_every_page_is_there(docs: Path) -> None:
     assert {name: (told["pages"], told["failures"]) for name, told in manifest.items()} == {
         name: (pages, []) for name, pages in PAGES.items()
     }
+
+
+def test_every_phrase_is_for_a_page_that_is_there(docs: Path) -> None:
+    """A phrase for a page or a section that is gone helps nobody and hides that another is wanted."""
+    texts = {doc_name_of_file(file.relative_to(docs)): file.read_text(encoding="utf-8") for file in docs.glob("*.md")}
+    lost = [
+        f"{source}/{slug}#{anchor}: {phrase}"
+        for source, slug, anchor, phrase in read_phrases(PHRASES_DIR)
+        if (text := texts.get(f"{source}__{slug}")) is None or (anchor and f"{{#{anchor}}}" not in text)
+    ]
+    assert lost == []
 
 
 def test_the_conversion_keeps_what_the_manuals_say(html: Path, docs: Path) -> None:
