@@ -76,7 +76,7 @@ def ranking(rows: Sequence[Explained]) -> str:
     names = list(rows[0].parts) if rows else []
     lines = [f"{'':5} score  total = {' '.join(f'{name:>7}' for name in names)}"]
     for row in rows:
-        given = " ".join(f"{row.parts[name]:7.2f}" for name in names)
+        given = " ".join(f"{row.parts[name] + 0:7.2f}" for name in names)
         lines.append(f"{row.place:4}. {row.score:5.2f} {row.total:6.2f} = {given}  {short_name(row.doc_name)}")
     return "\n".join([*lines, f"No confident answer, if the first score is below {CONFIDENT}."])
 
