@@ -234,7 +234,8 @@ def test_without_pages_no_wheel_is_made(tmp_path: Path) -> None:
 def test_pages_whose_terms_are_unknown_are_not_handed_on(pages: Path, tmp_path: Path) -> None:
     """Somebody's own folder is not ours to publish; a source that is not there is told as such."""
     (pages / "fastapi__first-steps.md").write_text("# First steps\n\nAn app.\n", encoding="utf-8")
-    with pytest.raises(BuildError, match="terms of 'fastapi' are not known"):
+    cure = "pack the others alone, pgdocs wheel --source pg --source postgis"
+    with pytest.raises(BuildError, match=f"terms of 'fastapi' are not known here: {cure}"):
         build_wheel(pages, tmp_path / "dist")
     with pytest.raises(UnknownSource):
         build_wheel(pages, tmp_path / "dist", ["mysql"])

@@ -210,6 +210,13 @@ def test_phrases_are_checked_against_the_pages(docs: Path) -> None:
     assert report["pg.tsv"]["problems"][0] == {"line": 1, "problem": "there is no page 'acronyms'"}
 
 
+def test_phrases_that_can_be_used_are_said_to_be(tmp_path: Path) -> None:
+    """Silence would leave open whether anything was checked."""
+    (tmp_path / "handbook__tea.md").write_text("# Tea\n", encoding="utf-8")
+    checked = pgdocs(tmp_path, "phrases", "--check")
+    assert (checked.returncode, checked.stdout.splitlines()[-1]) == (0, b"All of them can be used.")
+
+
 def test_serve_is_the_server(docs: Path) -> None:
     """`pgdocs serve` answers a handshake and ends with its input."""
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}

@@ -339,6 +339,45 @@ def test_a_limit_bounds_what_is_asked_for(mirror: Mirror, tmp_path: Path, clean:
     assert pages(tmp_path) == clean
 
 
+def test_a_page_whose_parent_failed_gets_its_place_with_the_parent(
+    mirror: Mirror, tmp_path: Path, clean: dict[str, bytes]
+) -> None:
+    """Written before its parent's trail is known, it is fetched again when the parent is there, and no sooner."""
+    mirror.pages["pg"]["leaf-3.html"] = pg_page("Leaf 3", "LEAF-3", "<p>3</p>", "sql-pour.html")
+    mirror.faults["sql-pour.html"] = [403, 403]
+    with Mirror(pages=mirror.pages) as undisturbed:
+        crawl(undisturbed, tmp_path / "clean", "pg")
+    out = tmp_path / "out"
+    for _ in range(2):
+        assert [url.rpartition("/")[2] for url, _ in crawl(mirror, out, "pg")["pg"].failures] == ["sql-pour.html"]
+    assert header(out, "pg__leaf-3.md")[1] != header(tmp_path / "clean", "pg__leaf-3.md")[1]
+    crawl(mirror, out, "pg")
+    assert pages(out) == pages(tmp_path / "clean")
+    mirror.forget()
+    crawl(mirror, out, "pg")
+    assert not mirror.transfers()
+
+
+@pytest.mark.parametrize("address", ["https://[half", "http://tea:pot/"])
+def test_a_redirect_to_no_address_is_asked_for_once(mirror: Mirror, tmp_path: Path, address: str) -> None:
+    """It is no fault that passes."""
+    mirror.moved["tea.html"] = address
+    report = crawl(mirror, tmp_path, "pg")["pg"]
+    assert [reason for _, reason in report.failures] == ["redirected to what is no address"]
+    assert sum(path.endswith("/tea.html") for path, _, _ in mirror.requests) == 1
+
+
+def test_a_manual_that_can_not_be_reached_is_one_sentence(
+    mirror: Mirror, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not a table of zeros."""
+    mirror.pages["pg"].clear()
+    assert main(["--source=pg", f"--from=pg={mirror.origin('pg')}", f"--out={tmp_path}"]) == 1
+    said = capsys.readouterr()
+    assert not said.out
+    assert "has no PostgreSQL manual" in said.err
+
+
 @posix
 def test_a_killed_crawl_goes_on_where_it_was(mirror: Mirror, tmp_path: Path, clean: dict[str, bytes]) -> None:
     """After SIGKILL nothing is half written, at most four pages are fetched twice, and no process is left behind."""
@@ -509,6 +548,8 @@ def test_a_run_ends_with_a_table(mirror: Mirror, tmp_path: Path) -> None:
         (["--from=mysql=http://127.0.0.1:9/"], "Unknown manual 'mysql'"),
         (["--from=pg"], "is not NAME=URL"),
         (["--from=pg=/no/such/folder"], "there is no /no/such/folder"),
+        (["--from=pg=http://tea:pot/"], "http://tea:pot/ is no address"),
+        (["--from=pg=http://[half"], "http://[half is no address"),
         (["--source=pg", "--from=postgis=."], "--source"),
         (["--out=FILE"], "is no folder"),
         (["--delay=-1"], "0 to 3600"),

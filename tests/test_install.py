@@ -93,7 +93,10 @@ def test_what_is_put_in_comes_out_again(tmp_path: Path, client: Client, text: st
     assert clients.state(client, place, SERVER) == "connected"
     clients.write(clients.uninstall(client, place))
     assert (file.read_bytes() if file.exists() else None) == (text.encode() if text is not None else None)
-    assert not [left for left in file.parent.iterdir() if left != file]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file] * (text is not None)
+    assert text is not None or not list(
+        tmp_path.iterdir()
+    )  # a folder that we made would pass for a trace of the client
 
 
 @pytest.mark.parametrize(("client", "text"), CASES)
@@ -367,6 +370,30 @@ def test_without_a_client_it_lists_what_it_found(tmp_path: Path) -> None:
     assert not list((tmp_path / ".cursor").iterdir())
 
 
+def test_an_entry_for_one_folder_is_seen(tmp_path: Path) -> None:
+    """`claude mcp add` without --scope user writes one: the list names the folder rather than saying not connected."""
+    configuration = {"projects": {"/home/me/app": {"mcpServers": {"pgdocs": {}}}, "/b": {"mcpServers": {}}, "/c": {}}}
+    (tmp_path / ".claude.json").write_text(json.dumps(configuration), encoding="utf-8")
+    listed = pgdocs(tmp_path).stdout
+    assert "claude-code     in part    " in listed
+    assert [line.strip() for line in listed.splitlines() if line.strip().startswith("in ")] == ["in /home/me/app"]
+    assert json.loads(pgdocs(tmp_path, "--json").stdout)[0]["folders"] == ["/home/me/app"]
+
+
+@pytest.mark.skipif(not POSIX, reason="named pipes of POSIX")
+def test_a_pipe_in_place_of_a_configuration_is_not_waited_for(tmp_path: Path) -> None:
+    """It never ends: the client is shown as broken, and installing says why it is left alone."""
+    os.mkfifo(tmp_path / ".claude.json")
+    assert "claude-code     broken " in pgdocs(tmp_path).stdout
+    assert "it is no file" in pgdocs(tmp_path, "--client", "claude-code", "--yes").stderr
+
+
+def test_a_folder_of_nobody_is_a_folder(tmp_path: Path) -> None:
+    """CLAUDE_CONFIG_DIR=~nobody-of-that-name: no trace."""
+    place = home(tmp_path, CLAUDE_CONFIG_DIR="~nobody-of-that-name/x")
+    assert clients.state(CLIENTS["claude-code"], place, SERVER) == "not found"
+
+
 def test_it_asks_unless_told_not_to(tmp_path: Path) -> None:
     """Where nobody can answer nothing is changed, and the sentence says what to add; --yes shows the diff, and does."""
     refused = pgdocs(tmp_path, "--client", "cursor")
@@ -380,7 +407,7 @@ def test_it_asks_unless_told_not_to(tmp_path: Path) -> None:
     assert [row["changed"] for row in json.loads(again.stdout)] == [False]
     gone = pgdocs(tmp_path, "--uninstall", "--yes", "--json")
     assert [(row["client"], row["changed"]) for row in json.loads(gone.stdout)] == [("cursor", True)]
-    assert not list((tmp_path / ".cursor").iterdir())
+    assert not (tmp_path / ".cursor").exists()
 
 
 def test_one_broken_file_does_not_keep_the_others_from_being_changed(tmp_path: Path) -> None:

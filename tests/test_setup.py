@@ -219,6 +219,7 @@ def test_where_nothing_serves_every_cure_is_told(tmp_path: Path, monkeypatch: py
         "--from postgis=",
     ):
         assert words in message
+    assert "apt install" not in shortage(source.pin("3.4"), reasons)  # it has whatever version the system has
 
 
 # --- the script -------------------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
+from urllib.parse import urljoin
 
+import httpx
 from tqdm import tqdm
 
 from pgdocs.errors import ScrapeError
@@ -47,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Interrupted: what was fetched is kept, and the same command goes on from there.", file=sys.stderr)
         return 130
-    print(table(reports, options.out, time.monotonic() - started), flush=True)
+    if any(report.pages for report in reports):
+        print(table(reports, options.out, time.monotonic() - started), flush=True)
     problems = [line for report in reports for line in complaints(report)]
     print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
     return int(bool(problems))
@@ -146,6 +149,11 @@ def origin_option(text: str) -> tuple[str, str]:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=URL, NAME=FOLDER or NAME=ARCHIVE")
     source_option(name)
     if is_url(origin):
+        try:
+            if not httpx.URL(urljoin(origin, ".")).host:
+                raise ValueError(origin)
+        except (ValueError, httpx.InvalidURL):
+            raise argparse.ArgumentTypeError(f"{origin} is no address") from None
         return name, origin.removesuffix("index.html").rstrip("/") + "/"
     if not Path(origin).expanduser().exists():
         raise argparse.ArgumentTypeError(f"there is no {origin}")

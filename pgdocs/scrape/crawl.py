@@ -142,6 +142,7 @@ class _Crawl:
         self._validators: dict[str, Any] = {}
         self._trails: dict[str, tuple[str, ...]] = {}  # slug → the path of the pages below it
         self._asked = self._left_out = self._new = self._changed = self._removed = 0
+        self._orphans: set[str] = set()  # pages written without the trail of their parent, which failed: fetched again
         self._kept: set[str] = set()  # slugs of the pages that this crawl came by
         self._failures: list[tuple[str, str]] = []
         self._cure = f"name a mirror or a copy with --from {source.name}=URL|FOLDER|ARCHIVE"
@@ -191,6 +192,8 @@ class _Crawl:
         here = before.get("from") == self._origin and self._source.accepts(str(before.get("version", "")))
         known = self._source.of_version(before["version"]) if here else self._source
         stored = self._shelf.page("index", known.index) if here else None
+        if isinstance(orphans := before.get("orphans"), list):
+            self._orphans.update(map(str, orphans))
         if here and before.get("converter") == _fingerprint():
             self._validators = before["validators"]
         if stored and is_url(self._origin) and not self._options.refresh:
@@ -256,7 +259,7 @@ class _Crawl:
 
     async def _get(self, name: str) -> _Outcome:
         """A page from the shelf or from the site; the name it moved to; None where it is none (any more)."""
-        stored = self._shelf.page(slug_of_url(name), self._source.base + name)
+        stored = self._shelf.page(slug_of_url(name), self._source.base + name) if name not in self._orphans else None
         if stored and (name == INDEX or not self._options.refresh):
             return stored
         if self._options.limit is not None and self._asked >= self._options.limit:
@@ -310,6 +313,10 @@ class _Crawl:
         written = self._shelf.write(page)
         self._new += fresh
         self._changed += written and not fresh
+        if converted.up and converted.up not in self._trails and self._failures:
+            self._orphans.add(name)
+        else:
+            self._orphans.discard(name)
         self._validators.pop(name, None)
         if validators != NEVER:
             self._validators[name] = validators
@@ -337,6 +344,7 @@ class _Crawl:
             "pinned": self._source.pinned,
             "converter": _fingerprint(),
             "validators": self._validators,
+            "orphans": sorted(self._orphans),
         }
         write_json(self._out / CRAWL, {**read_json(self._out / CRAWL), self._source.name: entry})
 

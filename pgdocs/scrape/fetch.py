@@ -46,6 +46,8 @@ HOPS = 5
 GIVE_UP = 5
 """Pages in a row that fail after all tries: then the site is down, and the rest would only fail as well."""
 
+NO_ADDRESS = "redirected to what is no address"
+
 NEVER = ("", "")
 """The validators of a page that the server gave none for."""
 
@@ -101,7 +103,10 @@ class Site:
                 return Answer(response.status_code, body, tags)
             if not response.has_redirect_location:
                 raise ScrapeError(f"HTTP {response.status_code}")
-            url = urljoin(url, response.headers["Location"])
+            try:
+                url = urljoin(url, response.headers["Location"])
+            except ValueError as error:
+                raise ScrapeError(NO_ADDRESS) from error
             moved = self._source.page_name(url, self._origin)
             if moved != name:
                 return Answer(301, moved=moved)
@@ -139,6 +144,9 @@ class Site:
                     async with self._client.stream("GET", url, headers=headers) as response:
                         body = await _body(response)
             except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
+                if isinstance(error.__context__, httpx.InvalidURL):  # no fault that passes
+                    self._answered, self._failed_in_a_row = True, 0
+                    raise ScrapeError(NO_ADDRESS) from error
                 reason = _reason(error)
             else:
                 self._answered = True

@@ -94,7 +94,7 @@ def shortage(source: Source, reasons: Sequence[str]) -> str:
     """What to tell about a manual that can't be had: what was tried, and what helps."""
     manual = source.label if source.pinned else source.product
     cures = ["connect to the web", f"./setup.sh --from {source.name}=URL|FOLDER|ARCHIVE of the manual's HTML"]
-    if source.family in PACKAGED:
+    if source.family in PACKAGED and not source.pinned:  # a package is of whatever version the system has
         cures.insert(1, PACKAGED[source.family].install)
     tried, help_ = ("".join(f"\n  - {line}" for line in lines) for lines in (reasons, cures))
     return f"The {manual} manual could not be had:{tried}\nOne of these helps, then ./setup.sh again:{help_}"

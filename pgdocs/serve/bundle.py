@@ -69,7 +69,7 @@ def build_wheel(docs: Path, out: Path, names: Sequence[str] = ()) -> tuple[Path,
         raise UnknownSource(unknown.pop(), [holding.source for holding in holdings(docs)])
     if not held:
         raise NoPages(docs, cure())
-    licences = {holding.source: _licence(holding.source) for holding in held}
+    licences = _licences([holding.source for holding in held])
     installed = _installed()
     version = f"{installed.version.partition('+')[0]}+{_local_version(held)}"
     with tempfile.TemporaryDirectory() as work:
@@ -174,11 +174,14 @@ def _installed() -> Distribution:
         raise BuildError(f"{NAME} is not installed, so that its requirements are not known: pip install -e .") from None
 
 
-def _licence(source: str) -> Licence:
-    family = re.sub(r"[\d.]+$", "", source)
-    if family not in LICENCES:
-        raise BuildError(f"The terms of {source!r} are not known: name the sources to pack, like --source pg.")
-    return LICENCES[family]
+def _licences(sources: Sequence[str]) -> dict[str, Licence]:
+    families = {source: re.sub(r"[\d.]+$", "", source) for source in sources}
+    known = [source for source in sources if families[source] in LICENCES]
+    if unknown := [source for source in sources if source not in known]:
+        named = "".join(f" --source {source}" for source in known)
+        cure = f"pack the others alone, pgdocs wheel{named}" if known else "fetch a manual, pgdocs scrape"
+        raise BuildError(f"The terms of {', '.join(map(repr, unknown))} are not known here: {cure}.")
+    return {source: LICENCES[family] for source, family in families.items()}
 
 
 def _local_version(held: Sequence[Holding]) -> str:

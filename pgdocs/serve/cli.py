@@ -259,6 +259,8 @@ def phrases(library: Library, check: bool, as_json: bool) -> None:
                 click.echo(f"{file.name}:{number}: {problem}")
     if as_json:
         _print_json(report)
+    elif check and not problems:
+        click.echo("All of them can be used.")
     if problems:
         raise click.ClickException(f"{problems} phrases can't be used.")
 
@@ -374,8 +376,8 @@ def wheel(library: Library, out: Path, names: tuple[str, ...], as_json: bool) ->
 def probe(library: Library, command: tuple[str, ...], tool: str, arguments: str, timeout: float, as_json: bool) -> None:
     """Start a stdio MCP server and report what a client sees.
 
-    Any server; without COMMAND, this one. Raw JSON-RPC: the time from its start to each answer, the tools, a tool's
-    text, every line on stdout that is no message."""
+    Any server; without COMMAND, this one. Raw JSON-RPC: how long each phase took, the tools, a tool's text, every
+    line on stdout that is no message."""
     from pgdocs.serve.probe import probe
 
     try:
@@ -392,9 +394,9 @@ def probe(library: Library, command: tuple[str, ...], tool: str, arguments: str,
     if as_json:
         _print_json(asdict(report))
     else:
-        seconds = {"handshake": report.handshake, "tools": report.listed}
+        seconds = {"start and handshake": report.handshake, "list of tools": report.listed}
         seconds |= {tool: report.called} if report.called is not None else {}
-        seconds["ended"] = report.ended
+        seconds["end"] = report.ended
         width = max(map(len, seconds))
         times = "\n".join(f"{what:{width}} {took:6.2f} s" for what, took in seconds.items())
         times += f" after stdin was closed, exit code {report.exit_code}"
@@ -441,7 +443,10 @@ def install(ctx: click.Context, names: tuple[str, ...], uninstall: bool, yes: bo
     docs = ctx.obj.docs_dir if ctx.find_root().params["docs"] or os.environ.get("PGDOCS_DOCS") else None
     server = clients.server_command(docs)
     if not names and not uninstall:
-        _list_clients([(c, c.file(home), clients.state(c, home, server)) for c in clients.CLIENTS.values()], as_json)
+        known = clients.CLIENTS.values()
+        _list_clients(
+            [(c, c.file(home), clients.state(c, home, server), clients.folders(c, home)) for c in known], as_json
+        )
         return
     done, failed = [], []
     for client in map(clients.CLIENTS.get, names or CLIENT_NAMES):
@@ -461,13 +466,16 @@ def install(ctx: click.Context, names: tuple[str, ...], uninstall: bool, yes: bo
         raise click.ClickException(f"{len(failed)} of the configurations could not be changed.")
 
 
-def _list_clients(found: list[tuple[Client, Path, str]], as_json: bool) -> None:
+def _list_clients(found: list[tuple[Client, Path, str, list[str]]], as_json: bool) -> None:
     if as_json:
-        _print_json([{"client": c.name, "file": str(file), "state": state} for c, file, state in found])
+        keys = ("client", "file", "state", "folders")
+        _print_json([dict(zip(keys, (c.name, str(file), *told), strict=True)) for c, file, *told in found])
         return
-    for client, file, state in found:
-        click.echo(f"{client.name:15} {state:10} {file}")
-    if waiting := [client.name for client, _, state in found if state in ("found", "differs")]:
+    for client, file, state, folders in found:
+        click.echo(clean(f"{client.name:15} {state:10} {file}"))
+        for folder in folders:
+            click.echo(clean(f"{'':15} {'':10} in {folder}"))
+    if waiting := [client.name for client, _, state, _ in found if state in ("found", "differs", "in part")]:
         click.echo(f"\nConnect with: pgdocs install --client {' --client '.join(waiting)}")
 
 

@@ -64,7 +64,9 @@ class Home:
     def named(self, variable: str, *default: str) -> Path:
         """The folder that an environment variable names, else one below the home."""
         value = self.env.get(variable)
-        return Path(value).expanduser() if value else self.home.joinpath(*default)
+        with suppress(RuntimeError):  # ~nobody-of-that-name
+            return Path(value).expanduser() if value else self.home.joinpath(*default)
+        return Path(str(value))
 
     @property
     def programs(self) -> Path:
@@ -179,26 +181,36 @@ def server_command(docs: Path | None = None) -> Server:
 
 
 class Change(NamedTuple):
-    """What becomes of a file: its bytes before and after, None where there is none."""
+    """What becomes of a file: its bytes before and after, None where there is none; `home` is whose it is."""
 
     file: Path
     before: bytes | None
     after: bytes | None
+    home: Path | None = None
+
+
+def folders(client: Client, home: Home) -> list[str]:
+    """Where the client has our entry for work in that folder only, as `claude mcp add` puts it by default."""
+    with suppress(ClientError, AttributeError):  # other shapes are not ours to judge
+        file = client.file(home)
+        projects = _data(file, _text(file, _read(file))).get("projects", {})
+        return [name for name, project in projects.items() if NAME in project.get(client.key, {})]
+    return []
 
 
 def state(client: Client, home: Home, server: Server) -> str:
-    """`connected`, `differs` (another command is there), `broken`, `found` or `not found`."""
+    """`connected`, `differs` (another command is there), `broken`, `in part` (see `folders`), `found`, `not found`."""
     try:
         change = install(client, home, server)
         if change.before == change.after:
             return "connected"
-        return "differs" if _entry(client, change.file, change.before) is not None else _trace(client, home)
+        if _entry(client, change.file, change.before) is not None:
+            return "differs"
+        if folders(client, home):
+            return "in part"
+        return "found" if client.is_here(home) else "not found"
     except ClientError:
         return "broken"
-
-
-def _trace(client: Client, home: Home) -> str:
-    return "found" if client.is_here(home) else "not found"
 
 
 def install(client: Client, home: Home, server: Server) -> Change:
@@ -236,7 +248,7 @@ def uninstall(client: Client, home: Home) -> Change:
     after = _without(client, file, text)
     _check(client, file, text, after, None)
     if backup is None and not any(_data(file, after).values()):
-        return Change(file, before, None)
+        return Change(file, before, None, home.home)
     return Change(file, before, after.encode())
 
 
@@ -251,7 +263,9 @@ def _gives(client: Client, file: Path, backup: bytes, entry: Any, before: bytes)
 
 def diff(change: Change) -> str:
     """What a change does, as a unified diff of the lines that change and no others: those nearby may hold keys."""
-    before, after = ((content or b"").decode("utf-8", "replace").splitlines() for content in change[1:])
+    before, after = (
+        (content or b"").decode("utf-8", "replace").splitlines() for content in (change.before, change.after)
+    )
     names = (str(change.file) if change.before is not None else "(no file)", str(change.file))
     lines = difflib.unified_diff(before, after, *names, n=0, lineterm="")
     return "\n".join(line if len(line) <= MAX_LINE else line[:MAX_LINE] + "…" for line in lines)
@@ -265,6 +279,11 @@ def write(change: Change) -> Path | None:
             raise ClientError(f"{change.file} has just been changed by somebody else: run this again.")
         if change.after is None:
             target.unlink()
+            with suppress(OSError):  # it holds something: then it, and what is above it, stays
+                for folder in target.parents:
+                    if change.home in (None, folder):
+                        break
+                    folder.rmdir()
             return None
         backup = _backup(change.file)
         if change.before is None:
@@ -305,6 +324,8 @@ def _backup(file: Path) -> Path:
 
 def _read(file: Path) -> bytes | None:
     try:
+        if file.exists() and not file.is_file():  # a pipe would be waited for
+            raise ClientError(f"{file} is left alone, for it is no file: put one in its place, then run again.")
         return file.read_bytes()
     except FileNotFoundError:
         return None

@@ -179,7 +179,8 @@ class Session:
 
 @dataclass(frozen=True)
 class Report:
-    """What a probe saw: seconds from process start to each answer, the tools' names, the called tool's text."""
+    """What a probe saw: the seconds of each phase (start and handshake, list, call, end), the tools' names,
+    the called tool's text."""
 
     handshake: float
     listed: float
@@ -209,11 +210,12 @@ def probe(
         handshake = time.perf_counter() - session.started
         listing = _result(session, session.request("tools/list"), "tools/list")
         tools = tuple(str(told.get("name", "?")) for told in listing.get("tools", ()))
-        listed = time.perf_counter() - session.started
+        listed = time.perf_counter() - session.started - handshake
         text, called, is_error = "", None, False
         if tool:
+            calling = time.perf_counter()
             result = _result(session, session.call(tool, arguments or {}), tool)
-            called = time.perf_counter() - session.started
+            called = time.perf_counter() - calling
             text = "\n".join(str(part.get("text", f"({part.get('type')})")) for part in result.get("content", ()))
             text = text or json.dumps(result.get("structuredContent", ""))
             is_error = bool(result.get("isError"))

@@ -13,7 +13,7 @@ from typing import Any
 from pgdocs.errors import NoPages
 from pgdocs.pages import PATH_SEPARATOR, doc_name_of_file, split_doc_name
 from pgdocs.search import cache
-from pgdocs.serve.library import cure, holdings, manifest
+from pgdocs.serve.library import MANIFEST, cure, holdings, manifest
 
 NAMED = 3
 """Pages that are named where the index is stale; more say no more."""
@@ -31,6 +31,7 @@ class SourceStats:
     phrases: int = 0
     bytes: int = 0
     complete: bool | None = None
+    failures: int = 0
     fetched: str = ""
     origin: str = ""
 
@@ -63,6 +64,7 @@ def stats(docs_dir: Path) -> Stats:
         told = told_of.get(source.source, {})
         if told:
             source.complete = bool(told.get("complete"))
+            source.failures = len(told["failures"]) if isinstance(told.get("failures"), list) else 0
             source.fetched, source.origin = str(told.get("fetched", "")), str(told.get("from", ""))
     for file in cache.cache_files(docs_dir):
         if data := cache.read(file):
@@ -82,11 +84,7 @@ def stats_text(found: Stats) -> str:
         rows.append((s.source, s.label, *counts, _megabytes(s.bytes)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(_aligned(n, cell, widths[n]) for n, cell in enumerate(row)).rstrip() for row in rows]
-    lines += [""] + [
-        f"{s.source} from {s.origin}, {s.fetched}" + ("" if s.complete else ", incomplete: run the scrape again")
-        for s in found.sources
-        if s.origin
-    ]
+    lines += [""] + [f"{s.source} from {s.origin}, {s.fetched}{_lacks(s)}" for s in found.sources if s.origin]
     lines += [f"pages  {found.docs}"]
     if found.index:
         lines += [f"index  {found.index} ({_megabytes(found.index_bytes)}), built {found.built}"]
@@ -122,6 +120,12 @@ def _reasons(docs_dir: Path, data: Mapping[str, Any]) -> list[str]:
         "" if data["code"] == cache.code_version() else "the code or the phrase files have changed since",
     ]
     return [reason for reason in reasons if reason]
+
+
+def _lacks(source: SourceStats) -> str:
+    """A crawl that lacks pages gets them when it runs again; what a folder lacks is lacking in the folder."""
+    named = f", {source.failures:,} problems (all in {MANIFEST})" if source.failures else ""
+    return named + ("" if source.complete else ", incomplete: run the scrape again")
 
 
 def _pages(names: Sequence[str], what: str) -> str:
