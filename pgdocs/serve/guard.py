@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from pgdocs.serve import guard_rules
+from pgdocs.serve import guard_rules, guard_sense
 from pgdocs.serve.guard_rules import COMPANY, DISGUISE, PLAIN, Rule, apart, fold, judge, sentence
 
 REMOVED = "[removed: possible prompt injection]"
@@ -218,8 +218,10 @@ _MARK_SIGNS = """<|,inst],sys>,_of_turn>,<invoke,<system,<tool,<function,</,##,"
 human:,system:,<assistant,<human,end of,start of,begin ,-end,-begin,[end,<end""".replace("\n", ",").split(",")
 """And one of these is at its beginning: cheaper to look for than the mark."""
 
-_TELLING = guard_rules.KEYS_UTF8 | frozenset(
-    b"im inst sys endoftext eot header human assistant tooi turn caiis".split()
+_TELLING = (
+    guard_rules.KEYS_UTF8
+    | guard_sense.KEYS_UTF8
+    | frozenset(b"im inst sys endoftext eot header human assistant tooi turn caiis".split())
 )
 """A line without any of these words has nothing to say to a model: the telling words of the rules and of the marks."""
 
@@ -233,6 +235,7 @@ _PREFIX = re.compile(r"\s*(?:(?:[-*+>|]|#+|--|//|/\*|\d+[.)]|`{3,}\w*|~{3,}\w*)(
 _GOES_ON = ("", ">", "--", "//", "#")
 _BREAK = re.compile(r"\n|(?<=[.!?])[\"')\]*_]{0,3}[ \t]+|(?<=[。！？])|[ \t](?=--\s|/\*)")
 _BREAK_IN_ROW = re.compile(r"\n|(?<=[.!?])[ \t]+|[ \t]\|[ \t]*")
+_LOCAL = re.compile(r"\]\((?![a-zA-Z]{2,10}:|//)[^()\s]{0,300}\)")
 _TRAILER = re.compile(r"\s*(?:\|\s*|\*/\s*|(?:\{#[^{}\s]+\}\s*)+)?$")
 
 
@@ -264,7 +267,8 @@ def _by_words(text: str) -> Iterator[Span]:
         else:
             words = set(b" ".join(folded[first : done + 1]).split())
         in_mask = bool(masked) and not masked.isdisjoint(span)
-        readable, marked = guard_rules.possible(words), not words.isdisjoint(_MARK_WORDS)
+        readable = guard_rules.possible(words) or guard_sense.possible(words)
+        marked = not words.isdisjoint(_MARK_WORDS)
         if not (readable or in_mask or marked):
             continue
         passage = "\n".join(lines[first : done + 1])
@@ -334,11 +338,16 @@ def _read(passage: str, readable: bool, masked: bool) -> Iterator[Span]:
     bad: dict[int, dict[str, None]] = {}  # piece → its reasons, each once
     run: list[tuple[int, str]] = []
     for n, (start, end, final) in enumerate(pieces if readable else ()):
-        run.append((n, fold(passage[start:end])))
+        run.append((n, fold(_LOCAL.sub("] ", passage[start:end]))))
         if final or n + 1 == len(pieces):
             for read in sentence(run):
                 for reason, where in judge(read):
                     for piece in where:
+                        bad.setdefault(piece, {})[reason] = None
+                held = range(read.pieces[0], read.pieces[-1] + 1)
+                if bad.keys().isdisjoint(held):
+                    reason = guard_sense.weigh(read, passage[pieces[held[0]][0] : pieces[held[-1]][1]])
+                    for piece in held if reason else ():
                         bad.setdefault(piece, {})[reason] = None
             run = []
     for n, (start, end, _) in enumerate(pieces):
@@ -359,6 +368,9 @@ def _verdict(text: str, further: dict[str, list[Rule]]) -> str:
         for rules in (PLAIN, further):
             for reason, _ in judge(read, rules):
                 return reason
+        reason = guard_sense.weigh(read, text)
+        if reason:
+            return reason
     return ""
 
 

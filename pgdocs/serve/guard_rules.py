@@ -42,8 +42,8 @@ _UNSPACED_SCRIPT = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def _letters(text: str) -> str:
-    if " al" in text:  # "et al." is no "AI", though an l is as good as an i
-        text = re.sub(r"\bal\b", "also", text)
+    if " al" in text or "41" in text:  # "et al." and "41.5" are no "AI", though an l is as good as an i
+        text = re.sub(r"\b(?:al|41)\b", "also", text)
     if text.isascii():
         return text.translate(_TABLE)
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)).lower()
@@ -57,7 +57,7 @@ def fold(text: str) -> str:
 
 
 @cache
-def _fold_word(word: str) -> str:
+def fold_word(word: str) -> str:
     return " ".join(_letters(word.replace("_", " ")).split())
 
 
@@ -67,7 +67,7 @@ def _longest_first(words: Iterable[str]) -> re.Pattern[str]:
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    words = (_fold_word(word) for names in (*CLASSES.values(), "すべて の") for word in names.split())
+    words = (fold_word(word) for names in (*CLASSES.values(), "すべて の") for word in names.split())
     return _longest_first(word for word in words if _UNSPACED_SCRIPT.match(word))
 
 
@@ -77,7 +77,7 @@ _HEART = re.compile("ignor|isregard|forget|overri|instru|prompt|guidei|youare|yo
 @cache
 def _known() -> re.Pattern[str]:
     few = "the a to and me my this that is are of in on it its with at by for".split()
-    words = [_fold_word(word) for names in CLASSES.values() for word in names.split()] + few
+    words = [fold_word(word) for names in CLASSES.values() for word in names.split()] + few
     return _longest_first(part for word in words for part in word.split() if part.isascii() and len(part) > 1)
 
 
@@ -106,7 +106,7 @@ class _Step:
                 yield len(phrase)
 
 
-_COMMON = frozenset(map(_fold_word, COMMON))
+_COMMON = frozenset(map(fold_word, COMMON))
 
 
 def _key(phrase: tuple[str, ...]) -> str:
@@ -117,7 +117,7 @@ def _key(phrase: tuple[str, ...]) -> str:
 @cache
 def _class(part: str) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
     """`PRIOR|the` → the words and the phrases that it stands for, folded."""
-    found = {_fold_word(word) for name in part.split("|") for word in CLASSES.get(name, name).split()}
+    found = {fold_word(word) for name in part.split("|") for word in CLASSES.get(name, name).split()}
     phrases = tuple(sorted(tuple(entry.split()) for entry in found if " " in entry))
     return frozenset(entry for entry in found if " " not in entry), phrases
 
@@ -177,7 +177,7 @@ def _misspelt(word: str) -> Iterator[str]:
 _TELLING = [
     w for name in ("OVERRIDE", "DIRECTIVE", "PRIOR") for w in CLASSES[name].split() if len(w) > 5 and w.isascii()
 ]
-_TELLING = [_fold_word(word) for word in _TELLING if word.isalpha()]
+_TELLING = [fold_word(word) for word in _TELLING if word.isalpha()]
 _SPELT = {wrong: word for word in _TELLING for wrong in _misspelt(word)} | {word: word for word in _TELLING}
 
 _ROT13 = str.maketrans(
@@ -186,8 +186,8 @@ _ROT13 = str.maketrans(
 _SECRET_WRITING = [
     w for name in ("OVERRIDE", "DIRECTIVE", "PRIOR") for w in CLASSES[name].split() if len(w) > 5 and w.isascii()
 ]
-ROTATED = frozenset(_fold_word(word.translate(_ROT13)) for word in _SECRET_WRITING)
-BACKWARDS = frozenset(_fold_word(word[::-1]) for word in _SECRET_WRITING)
+ROTATED = frozenset(fold_word(word.translate(_ROT13)) for word in _SECRET_WRITING)
+BACKWARDS = frozenset(fold_word(word[::-1]) for word in _SECRET_WRITING)
 
 ODD = (frozenset(_SPELT) - set(_TELLING)) | ROTATED | BACKWARDS
 """Words that say enough by being written so."""
@@ -230,10 +230,10 @@ def possible(words: set[bytes]) -> bool:
 
 # --- matching ---------------------------------------------------------------------------------------------
 
-_LEAD = frozenset(map(_fold_word, LEAD.split()))
-_MODAL = frozenset(map(_fold_word, "to will shall may can".split()))
-_YOU, _YOUR, _ALL = _fold_word("you"), _fold_word("your"), _fold_word("all")
-_UNLESS = tuple(f" {_fold_word(phrase)} " for phrase in UNLESS.split())
+_LEAD = frozenset(map(fold_word, LEAD.split()))
+_MODAL = frozenset(map(fold_word, "to will shall may can".split()))
+_YOU, _YOUR, _ALL = fold_word("you"), fold_word("your"), fold_word("all")
+_UNLESS = tuple(f" {fold_word(phrase)} " for phrase in UNLESS.split())
 _EXCUSED = ("instruction override", "system prompt probe")
 
 

@@ -215,7 +215,7 @@ RULES = [
         *you have been upgraded|reprogrammed|jailbroken|transformed|unlocked|reconfigured
         ACT from *now on
         YOUARE *going to ..1 play|act|pretend|roleplay|simulate
-        YOUARE ..4 *AI|assistant|PERSONA
+        YOUARE ..4 *AI|PERSONA
         YOUARE ..1 in ..2 MODE ..1 *mode
         ^ *pretend ..1 you|youre
         ^ *imagine|suppose|assume ..1 YOUARE ..3 PERSONA|admin|administrator|developer|hacker|AI
