@@ -163,7 +163,7 @@ def test_source_narrows(loft: DocumentSearchIndex) -> None:
 def test_a_budget_out_of_range_is_clamped_and_said(loft: DocumentSearchIndex, asked: int, used: int) -> None:
     """The caller learns that the budget was not what was asked for; the note counts too."""
     found = context(loft, "how do I fill a trough", token_budget=asked)
-    assert found.text.startswith(f"token_budget {asked} is outside 200–2,000: {used} is used.\n")
+    assert found.text.startswith(f"token_budget {asked:,} is outside 200–2,000: {used:,} is used.\n")
     assert found.tokens == count_tokens(found.text) <= used
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pgdocs.errors import BadQuery, PageNotFound, PgdocsError, UnknownSource
 from pgdocs.pages import Page, render_page, scan_lines
 from pgdocs.search import NO_ANSWER
-from pgdocs.search.index import DocumentSearchIndex
+from pgdocs.search.index import DocumentSearchIndex, SearchResult
 from pgdocs.search.rank import CONFIDENT
 from pgdocs.serve.library import docs_folder, holdings
 from pgdocs.serve.parts import cut, find_passage
@@ -21,10 +21,12 @@ from pgdocs.serve.text import (
     MAX_ANSWER,
     MAX_FRAME,
     MAX_WEAK,
+    Found,
     doc_text,
     find_doc,
     part_of,
     search_text,
+    shown_passage,
     signature_text,
 )
 
@@ -156,6 +158,7 @@ def test_a_page_is_known_by_its_number(tmp_path: Path) -> None:
     index = DocumentSearchIndex(tmp_path, tmp_path / "cache.pkl")
     assert doc_text(index, "9.16").startswith("# 9.16. JSON\n")
     assert doc_text(index, "chapter 9").startswith("# Pages of Chapter 9. Functions\n")
+    assert "- a/more: 9.1. More\n- a/json: 9.16. JSON" in doc_text(index, "chapter 9")
     with pytest.raises(PageNotFound, match="did you mean a/more, b/more"):
         doc_text(index, "9.1")
 
@@ -184,6 +187,7 @@ def test_what_is_no_page_leads_to_where_it_is_defined(index: DocumentSearchIndex
     """A function or a setting that is asked for as a page: the error names page and section as get_doc takes them."""
     with pytest.raises(PageNotFound, match="did you mean pg/functions-json#FUNCTIONS-JSON-CREATION-TABLE"):
         doc_text(index, "jsonb_set")
+    assert find_doc(index, "functions-json", "jsonb_set").url.endswith("#FUNCTIONS-JSON-CREATION-TABLE")
 
 
 @pytest.mark.parametrize("page", ["", "pg"])
@@ -333,6 +337,15 @@ def test_a_name_that_is_not_there_leads_on(index: DocumentSearchIndex, name: str
         signature_text(index, name)
     assert said in str(error.value)
     assert unsaid not in str(error.value)
+
+
+@pytest.mark.parametrize("cut_off", ["\n\n**Table 1. Cranes**\n\n", "\n\n…\n\n", "\n\n…\n\n**Examples**\n\n"])
+def test_a_passage_that_is_cut_ends_with_words(cut_off: str) -> None:
+    """Neither with a caption whose table is gone, nor with two marks that something is missing."""
+    said = "A crane lifts a box. " * 80 + "It ends."
+    result = SearchResult("x__y", "Y", "", "", 1.0, "exact", said + cut_off + "a box " * 200)
+    passage = shown_passage(1, Found([result], True, "", ""), 0)
+    assert passage == f"{said} …"
 
 
 def test_twenty_results_are_no_longer_than_an_answer_may_be(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pgdocs.search.build import split_passages
 from pgdocs.search.index import DocumentSearchIndex
 from pgdocs.search.symbols import extract
 from pgdocs.search.tokens import STOP_WORDS, squash, strip_markdown, tokens
-from pgdocs.serve.text import find_passage
+from pgdocs.serve.parts import find_passage
 
 MARKS = """# |## A {#a}|```|```sql|~~~|- `f(x int) → text`|> **Note:** n|---|{#x}|Source: https://e.org/a.html
 Path: P 1 › Q|Kind: guide|[t](u.html#v)|[t](|``|**B**|1. |ST_Buffer|->>|pg_catalog.pg_class|work_mem

@@ -9,8 +9,9 @@ import pytest
 
 from pgdocs.errors import BadQuery, NoPages, PageNotFound, UnknownSource
 from pgdocs.pages import Page, file_name, render_page, split_blocks
+from pgdocs.search import MAX_QUERY
 from pgdocs.search.build import split_passages
-from pgdocs.search.index import MAX_QUERY, DocumentSearchIndex
+from pgdocs.search.index import DocumentSearchIndex
 from pgdocs.search.pieces import ScoredPassage
 from pgdocs.search.scope import Scopes
 from pgdocs.search.snippets import Matcher, snippet

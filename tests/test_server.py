@@ -336,7 +336,7 @@ def test_every_error_says_what_to_do(docs: Path, era: str) -> None:
         ("search_docs", {"query": "x", "strategy": "best"}, "'hybrid', 'exact', 'fuzzy' or 'semantic'."),
         ("search_docs", {"query": "x", "source": "mysql"}, "use one of pg, postgis or all."),
         ("search_docs", {"query": " \0 "}, "is empty"),
-        ("search_docs", {"query": "x" * 100_000}, "100,000 characters long: use at most 2,000"),
+        ("search_docs", {"query": "x" * 100_000}, "100,000 characters long: use at most 10,000"),
         ("get_function_signature", {"name": "jsonb_sett"}, "jsonb_set"),
         ("get_function_signature", {"name": "no such name"}, "search_docs"),
         ("get_doc", {"page": "sql-selct"}, "did you mean pg/sql-select"),
@@ -404,7 +404,7 @@ def test_junk_and_hostile_lines_leave_the_server_alive(server: Process) -> None:
     assert "sql-select" in server.search(4, "select\0 distinct")
     assert "sql-select" in server.search(5, "select distinct \ud83d")  # a lone surrogate: the SDK alone drops the line
     assert "queries-with" in server.search(6, "→ computed once ≤ one pass é 🚂")
-    assert "use at most 2,000" in server.search(8, "x" * 5_000_000)
+    assert "use at most 10,000" in server.search(8, "x" * 5_000_000)
 
 
 def test_invisible_characters_of_a_page_never_reach_a_client(server: Process) -> None:

@@ -162,7 +162,7 @@ def context(
     """The least text from the manuals that lets one go on with `task`, in at most `token_budget` tokens with all that
     is around it. Raises BadQuery, UnknownSource, NoPages."""
     budget = min(max(token_budget, MIN_BUDGET), MAX_BUDGET)
-    note = "" if budget == token_budget else f"token_budget {token_budget} is outside 200–2,000: {budget} is used.\n\n"
+    note = f"token_budget {token_budget:,} is outside 200–2,000: {budget:,} is used.\n\n" * (budget != token_budget)
     found = index.retrieve(task, MAX_PAGES, source, kind)
     note += f"{missing}\n\n" if (missing := index.missing_version(task)) else ""
     if not found.confident:

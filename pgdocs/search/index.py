@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pgdocs.errors import BadQuery, BuildError, NoPages, PageNotFound, UnknownSource
 from pgdocs.pages import PATH_SEPARATOR, Page, read_page, short_name, slug_of_url, split_doc_name
-from pgdocs.search import STRATEGIES, cache
+from pgdocs.search import STRATEGIES, cache, checked
 from pgdocs.search.pieces import ScoredPassage
 from pgdocs.search.scope import Scope, Scopes, split_label
 from pgdocs.search.symbols import Symbol
@@ -29,15 +29,16 @@ if TYPE_CHECKING:  # what ranks is imported when an index is opened: a REPL that
 
 log = logging.getLogger("pgdocs")
 
-MAX_QUERY = 10_000
-"""Characters of a query: a pasted log with its stack trace fits, a whole file doesn't."""
-
 FIRST_SNIPPET, SNIPPET = 1800, 600
 """Characters of a snippet, about: the first result's holds the answer of 4 in 5 questions (600 would of 1 in 2), and
 five results together stay below some 1,500 tokens."""
 
 CHECK_EVERY = 2.0
 """Seconds between two looks at the folder: a page edited while the server runs is found at most this much later."""
+
+REST = 4
+"""Between two rebuilds at least so many times as long as the last one took: a scrape of many minutes must not keep a
+core busy. An edit after that is taken up at the next look."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class DocumentSearchIndex:
         self._cache_files = [Path(cache_file)] if cache_file else cache.cache_files(self.docs_dir)
         self._state: _State | None = None
         self._building = threading.Lock()
-        self._checked = 0.0
+        self._checked = self._rest_until = 0.0
         self._stale = ""
 
     # --- building and freshness -----------------------------------------------------------------------------
@@ -197,7 +198,7 @@ class DocumentSearchIndex:
             self._open(force)
 
     def _open(self, force: bool = False) -> _State:
-        self._state = (None if force else self._load()) or _State(self._build())
+        self._state = (None if force else self._load()) or _State(self._build(() if force else self._cache_files))
         self._checked, self._stale = time.monotonic(), ""
         return self._state
 
@@ -216,10 +217,11 @@ class DocumentSearchIndex:
             state.files = files  # only touched
             self._stale = ""
         else:
-            self._stale = (
+            self._stale = self._stale or (
                 f"The pages in {self.docs_dir} have changed; until they are indexed again, the index before answers."
             )
-            threading.Thread(target=self._rebuild, name="pgdocs-rebuild", daemon=True).start()
+            if now >= self._rest_until:
+                threading.Thread(target=self._rebuild, name="pgdocs-rebuild", daemon=True).start()
         return bool(self._stale)
 
     @property
@@ -230,14 +232,16 @@ class DocumentSearchIndex:
     def _rebuild(self) -> None:
         if not self._building.acquire(blocking=False):
             return
+        started = time.monotonic()
         try:
-            self._state = _State(self._build())
+            self._state = _State(self._build(self._cache_files))
             self._stale = ""
         except (BuildError, NoPages) as error:
             self._stale = f"{error} The index before answers."
             log.warning("%s", self._stale)
         finally:
             self._checked = time.monotonic()
+            self._rest_until = self._checked + REST * (self._checked - started)
             self._building.release()
 
     def _load(self) -> _State | None:
@@ -254,8 +258,9 @@ class DocumentSearchIndex:
                 log.warning("Ignoring the index cache %s: %r.", file, error)
         return None
 
-    def _build(self) -> dict[str, Any]:
-        """Build in a child process, so that scikit-learn's 100 MB never live in this one, and write the cache."""
+    def _build(self, known: Sequence[Path] = ()) -> dict[str, Any]:
+        """Build in a child process, so that scipy never lives in this one, and write the cache. Pages that are in the
+        cache files `known` as they are in the folder are not parsed again."""
         import subprocess  # as long to import as a tenth of numpy, and seldom needed
 
         if not cache.scan(self.docs_dir):
@@ -264,7 +269,7 @@ class DocumentSearchIndex:
         path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         try:
-            command = [sys.executable, "-m", "pgdocs.search.build", str(self.docs_dir.resolve())]
+            command = [sys.executable, "-m", "pgdocs.search.build", str(self.docs_dir.resolve()), *map(str, known)]
             with subprocess.Popen(  # type: ignore[call-overload]
                 command, cwd=here, env={**os.environ, "PYTHONPATH": path}, **pipes
             ) as child:
@@ -351,10 +356,7 @@ class DocumentSearchIndex:
 
     def _asked(self, query: str, source: str, kind: str) -> tuple[_State, Query, NDArray[np.bool_] | None]:
         """The index, the query as it sees it, and the mask of the pages to look in. Raises as `search`."""
-        if not query.strip("\0 \t\r\n"):
-            raise BadQuery("The query is empty: ask for a name, an error text or a goal.")
-        if len(query) > MAX_QUERY:
-            raise BadQuery(f"The query has {len(query)} characters: at most {MAX_QUERY} can be searched for.")
+        checked(query)
         state = self._ready
         state.check(source, kind)
         asked = state.query(query, kind)
@@ -440,7 +442,11 @@ class DocumentSearchIndex:
     def _near_pages(self, slug: str) -> list[str]:
         from rapidfuzz import fuzz, process  # not before a name is misspelt
 
-        names = {short_name(page.doc_name): page.slug.lower() for page in self._ready.pages}
+        state, first = self._ready, dict[tuple[str, str], PageInfo]()
+        for pages in state.by_slug.values():  # those of the default version stand first
+            for page in pages:
+                first.setdefault((state.product[page.source], page.slug), page)
+        names = {short_name(page.doc_name): page.slug.lower() for page in first.values()}
         best = process.extract(slug.lower(), names, scorer=fuzz.ratio, limit=5, score_cutoff=60)
         return [name for _, _, name in best]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pgdocs.errors import BadQuery, PageNotFound, PgdocsError
 from pgdocs.pages import PATH_SEPARATOR, Page, short_name, slug_of_url, unlink
-from pgdocs.search import NO_ANSWER
+from pgdocs.search import MAX_QUERY, NO_ANSWER, checked
 from pgdocs.serve.parts import Part, cut, find_passage, headings_of, is_called, trail
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MAX_FIRST, MAX_RESULT = 2_200, 900
 """Characters of the first search result and of each other: the first holds the answer more often than not, and the five
 of a default search stay under some 1,500 tokens."""
 
-MAX_WEAK = 600
+MAX_WEAK = 450
 """Characters of a result where none is an answer: enough to see what it is about."""
 
 FAINT = 0.2
@@ -43,14 +43,13 @@ MAX_SIGNATURES = 6_000
 MENTIONING = 20
 """Pages that are looked through for a name that nothing defines."""
 
-MAX_QUERY = 2_000
-"""Characters of a query or a name: longer ones are pasted by mistake."""
-
 ELSEWHERE = "Next: search_docs with other words, in English, or with the name of what does it."
 """What to do where no answer is confident."""
 
 _VERSION = re.compile(r"/(?:manual-)?(\d+(?:\.\d+)*|devel|dev|master)/")
 """The version in a URL of a manual."""
+_DANGLING = re.compile(r"(?:\s*(?:…|\n\*\*[^\n]*\*\*))+$")
+"""At the end of a passage that was cut: a caption whose text is gone, a mark that something is left out."""
 
 
 # --- search_docs ------------------------------------------------------------------------------------------
@@ -77,7 +76,7 @@ def find(
     from pgdocs.search.rank import CONFIDENT  # a server imports this file before its handshake, and numpy after it
 
     source, kind = source_named(index, source), kind.strip().lower() or "all"
-    results = index.search(checked(query, "query"), max_results, strategy, source, kind)
+    results = index.search(query, max_results, strategy, source, kind)
     confident = bool(results) and (strategy != "hybrid" or results[0].score >= CONFIDENT)
     if confident and strategy == "hybrid":
         results = [result for result in results if result.score >= FAINT]
@@ -87,7 +86,7 @@ def find(
         given = {"source": source, "kind": kind}
         narrow = [f"{name}={value!r}" for name, value in given.items() if value != "all"]
         before.append(f"Nothing in {' and '.join(narrow)} is near it." if narrow else "Nothing is near it.")
-        wider = "search all of them, or with other words" if narrow else "try other words"
+        wider = "search without that, or with other words" if narrow else "try other words"
         return Found(
             [], False, "\n\n".join(before), f'Next: {wider}, in English; get_doc(page="") lists what there is.'
         )
@@ -134,7 +133,10 @@ def shown_passage(number: int, found: Found, beside: int) -> str:
     if not found.confident:
         room = min(room, MAX_WEAK)
     passage, *rest = cut(unlink(found.results[number - 1].snippet).strip(), max(room - beside - 8, 80))
-    return passage.shown + (" …" if rest and not passage.closes else "\n…" if rest else "")
+    if passage.closes:
+        return f"{passage.shown}\n…"
+    shown = _DANGLING.sub("", passage.shown) if rest else passage.shown
+    return shown + (" …" if rest else "")
 
 
 # --- how_do_i ---------------------------------------------------------------------------------------------
@@ -223,7 +225,7 @@ def _no_symbol(index: DocumentSearchIndex, name: str) -> str:
         result
         for number, result in enumerate(index.search(name, MENTIONING))
         if (number == 0 and result.score >= CONFIDENT)  # it may have another word for it
-        or word.search(index.get_document(result.doc_name))
+        or (result.kind != "contents" and word.search(index.get_document(result.doc_name)))
     ]
     if about:
         lines.append("Pages to look at:")
@@ -315,7 +317,14 @@ def find_doc(index: DocumentSearchIndex, page: str = "", section: str = "") -> D
         if len(titled) != 1:
             raise PageNotFound(_clip(name, 200), [*titled, *_defining(index, name), *error.near][:5]) from error
         found = index.page(titled[0])
-    passage = find_passage(found, section)
+    try:
+        passage = find_passage(found, section)
+    except PageNotFound:
+        here = f"{short_name(found.doc_name)}#"
+        defined = next((name for name in _defining(index, section) if name.startswith(here)), "")
+        if not defined:
+            raise
+        passage = find_passage(found, defined.removeprefix(here))
     title = PATH_SEPARATOR.join((found.title, *passage.trail))
     url = found.url and (found.url + (f"#{passage.anchor}" if passage.anchor else ""))
     call = {"page": short_name(found.doc_name)} | ({"section": passage.anchor or section} if section else {})
@@ -420,7 +429,8 @@ def _chapter_text(index: DocumentSearchIndex, name: str) -> str:
 def _pages_text(title: str, pages: Iterable[PageInfo]) -> str:
     lines = [f"# {title}"]
     for chapter, inside in _chapters(pages).items():
-        lines += ["", f"## {chapter}", "", *(f"- {short_name(page.doc_name)}: {page.title}" for page in inside)]
+        ordered = sorted(inside, key=lambda page: _natural(page.title))
+        lines += ["", f"## {chapter}", "", *(f"- {short_name(page.doc_name)}: {page.title}" for page in ordered)]
     return "\n".join(lines)
 
 
@@ -448,15 +458,6 @@ def _page(index: DocumentSearchIndex, name: str) -> Page:
 
 
 # --- small things -----------------------------------------------------------------------------------------
-
-
-def checked(text: str, what: str) -> str:
-    """`text` where it can be searched for. Raises BadQuery."""
-    if not text.strip():
-        raise BadQuery(f"The {what} is empty: say what to look for.")
-    if len(text) > MAX_QUERY:
-        raise BadQuery(f"The {what} is {len(text):,} characters long: use at most {MAX_QUERY:,}, a few words are best.")
-    return text
 
 
 def _written(call: dict[str, str]) -> str:
