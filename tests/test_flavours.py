@@ -183,11 +183,35 @@ def test_mkdocs_admonitions_and_tabs_become_markdown(teahouse: Path) -> None:
 def test_mkdocs_code_and_text_stay_as_they_are(teahouse: Path) -> None:
     """What looks like a tag in code or in prose, lists and their code."""
     body = page(teahouse, "teahouse__tutorial__first-steps").body
-    assert '$ <font color="#4E9A06">teahouse</font> run' in body
+    assert "```console\n$ teahouse run\n```" in body  # its site shows this one as HTML
     assert "Vec<T> and a [link](https://teahouse.example/tutorial/)" in body
     assert "\n```yaml\na: 1\n```" in body
     assert "`teahouse.Pot`" in body
     assert "show: true" not in body
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("```{ .dockerfile .annotate hl_lines='2' }\nFROM tea\n```", "```dockerfile\nFROM tea\n```"),
+        ("```console\n$ echo '<b>&lt;</b>'\n```", "```console\n$ echo '<b>&lt;</b>'\n```"),
+        ("Use `#!python pour()`, not `#!/bin/sh`.", "Use `pour()`, not `#!/bin/sh`."),
+        ('!!! tip "Mind **it**"\n    Hot.', "> **Mind it:** Hot."),
+        ("## Pot { #pot }\n\nHot.", "## Pot {#pot}\n\nHot."),
+    ],
+)
+def test_what_mkdocs_writes_beside_markdown(text: str, becomes: str) -> None:
+    """One construct each."""
+    assert cleaned(text, "mkdocs") == becomes
+
+
+def test_the_configuration_beside_a_folder_tells_what_it_is(tmp_path: Path) -> None:
+    """`pgdocs add handbook handbook/docs`: mkdocs.yml lies above it, and is all that is read there."""
+    put(tmp_path, {"h/mkdocs.yml": "site_name: House\n", "h/a.py": "secret = 1\n"})
+    put(tmp_path, {"h/docs/a.md": "# A\n\n!!! note\n    Hot.\n\n{* ../a.py *}\n"})
+    assert add(tmp_path / "docs", "h", tmp_path / "h" / "docs") == 0
+    written = page(tmp_path / "docs", "h__a")
+    assert (written.path, written.body.strip()) == (("House",), "> **Note:** Hot.")
 
 
 def test_every_heading_can_be_linked_to(teahouse: Path) -> None:
@@ -279,6 +303,42 @@ def test_mdx_components_become_their_text(kettle: Page) -> None:
     prose = "\n".join(line for line, fence in scan_lines(body) if not fence).replace('`<Tab title="x">`', "")
     assert "<" not in prose
     assert "onClick" not in prose
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        (
+            '<CodeBlock language="js" title="a.js">\n  {`pour(\\`x\\`);\n\nlet y = {a: 1};`}\n</CodeBlock>',
+            "**a.js**\n\n```js\npour(`x`);\n\nlet y = {a: 1};\n```",
+        ),
+        ("```jsx\n<CodeBlock>{`x`}</CodeBlock>\n```", "```jsx\n<CodeBlock>{`x`}</CodeBlock>\n```"),
+        ("```mdx-code-block\n<Pot>\n\nHot.\n\n</Pot>\n```", "Hot."),
+        ('<Tabs>\n<TabItem value="green">\n\nLeaves.\n\n</TabItem>\n</Tabs>', "**green**\n\nLeaves."),
+        (
+            "<Tab.Group tabs={['A', 'B']}>\n<Tab.List>\n<Tab>A</Tab>\n<Tab>B</Tab>\n</Tab.List>\n<Tab.Panels>\n"
+            "<Tab.Panel>\none\n</Tab.Panel>\n<Tab.Panel>\ntwo\n</Tab.Panel>\n</Tab.Panels>\n</Tab.Group>",
+            "**A**\n\none\n\n**B**\n\ntwo",
+        ),
+        (":::note[Mind **it**]{.hot}\n\nHot.\n\n:::", "> **Mind it:** Hot."),
+        ("## Pot {/* #pot */}\n\nHot.", "## Pot {#pot}\n\nHot."),
+        ("export const Pot = () => (\n  <b\n    style={{\n\n      a: 1,\n    }}>\n\n  </b>\n\n);\n\nHot.", "Hot."),
+        ("$$\n\\frac{a}{b}\n$$\n\nIs $\\sqrt{a}$ of {x}.", "$$\n\\frac{a}{b}\n$$\n\nIs $\\sqrt{a}$ of ."),
+    ],
+)
+def test_what_mdx_writes_beside_markdown(text: str, becomes: str) -> None:
+    """One construct each."""
+    assert cleaned(text, "mdx") == becomes
+
+
+def test_mdx_code_of_a_file_is_part_of_the_page(tmp_path: Path) -> None:
+    """`!!raw-loader!` imports a file as it is; one outside of the folder is not read."""
+    put(tmp_path, {"h/_x.js": "pour({a: 1})\n", "y.js": "secret\n"})
+    imports = "import x from '!!raw-loader!./_x.js';\nimport y from '!!raw-loader!../y.js';\n"
+    blocks = '<CodeBlock language="js">{x}</CodeBlock>\n\n<CodeBlock>{y}</CodeBlock>\n'
+    put(tmp_path, {"h/a.mdx": f"{imports}\n# A\n\n{blocks}"})
+    assert add(tmp_path / "docs", "h", tmp_path / "h") == 0
+    assert page(tmp_path / "docs", "h__a").body.strip() == "```js\npour({a: 1})\n```"
 
 
 def test_mdx_code_stays_to_the_letter(kettle: Page) -> None:
@@ -453,6 +513,14 @@ def test_pages_that_are_links_to_elsewhere_are_no_pages(tmp_path: Path) -> None:
     assert pages(tmp_path / "out") == ["a__a"]
 
 
+def test_a_page_that_git_lfs_keeps_is_told_not_indexed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three lines of hashes would answer nobody."""
+    put(tmp_path, {"h/a.md": "# A\n", "h/b.md": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"})
+    assert add(tmp_path / "docs", "h", tmp_path / "h") == 0
+    assert pages(tmp_path / "docs") == ["h__a"]
+    assert "b.md: is kept in Git LFS" in capsys.readouterr().err
+
+
 def test_the_subdir_never_leaves_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--subdir ..` would index what nobody named."""
     put(tmp_path, {"in/a.md": "# A\n", "b.md": "# B\n"})
@@ -531,6 +599,7 @@ def test_adding_again_brings_the_pages_up_to_date(tmp_path: Path) -> None:
         (["a", "nowhere"], "there is no folder nowhere"),
         (["a"], "name a FOLDER or a repository"),
         (["a", ".", "--flavour=rst"], "invalid choice"),
+        (["a", ".", "--ref=v1"], "--ref and --also are for a repository"),
     ],
 )
 def test_wrong_usage_is_told(

@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if bool(options.folder) == bool(options.git):
         parser.error("name a FOLDER or a repository with --git, not both")
+    if options.folder and (options.ref or options.also):
+        parser.error("--ref and --also are for a repository with --git")
     try:
         with ExitStack() as stack:
             if options.git:
@@ -145,15 +147,16 @@ def clone(url: str, into: Path, folders: Sequence[str], ref: str = "") -> str:
     branch = [f"--branch={ref}"] if ref else []
     _git("clone", "--quiet", "--depth=1", *sparse, *branch, "--", url, str(into))
     if sparse:
-        _git("-C", str(into), "sparse-checkout", "set", "--", *wanted)
-    return ref or _git("-C", str(into), "rev-parse", "--short", "HEAD").strip()
+        _git("sparse-checkout", "set", "--", *wanted, inside=into)
+    return ref or _git("rev-parse", "--short", "HEAD", inside=into).strip()
 
 
-def _git(*arguments: str) -> str:
+def _git(*arguments: str, inside: Path | None = None) -> str:
     env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file"}
     try:
         done = subprocess.run(
             ["git", *arguments],
+            cwd=inside,
             env=env,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -20,7 +20,13 @@ Include = Callable[[str], str | None]
 Rule = Callable[[str, Include], str]
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)$")
-_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
+_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|\$\$.+?\$\$|\$(?=[^$\n]*\\[a-zA-Z])[^$\n]+\$", re.S)
+"""Code and formulas, whose braces and angles are their own."""
+_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+_PROPS = (
+    rf"(?:\s+(?:[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|{_BRACES}|[^\s\"'{{}}<>]+))?"  # name, name="x", name={x}
+    r"|\{\.\.\.[^{}]*\}))*"
+)
 
 
 class FrontMatter(NamedTuple):
@@ -62,10 +68,23 @@ def scan(text: str) -> Iterator[tuple[str, bool]]:
             yield line, bool(fence)
 
 
-def prose(text: str, change: Callable[[str], str]) -> str:
-    """Apply `change` to what is neither in a fence nor in a code span."""
+def unfenced(text: str, change: Callable[[str], str]) -> str:
+    """Apply `change` to what is not in a fence."""
     done: list[str] = []
     kept: list[str] = []
+    for line, fenced in (*scan(text), ("", True)):
+        if fenced:
+            if kept:
+                done.append(change("\n".join(kept)))
+                kept = []
+            done.append(line)
+        else:
+            kept.append(line)
+    return "\n".join(done[:-1])
+
+
+def prose(text: str, change: Callable[[str], str]) -> str:
+    """Apply `change` to what is neither in a fence nor in a span of code or a formula."""
 
     def clean(part: str) -> str:
         spans: list[str] = []
@@ -76,15 +95,7 @@ def prose(text: str, change: Callable[[str], str]) -> str:
 
         return re.sub(r"\0(\d+)\0", lambda match: spans[int(match[1])], change(_SPAN.sub(keep, part)))
 
-    for line, fenced in (*scan(text.replace("\0", "")), ("", True)):
-        if fenced:
-            if kept:
-                done.append(clean("\n".join(kept)))
-                kept = []
-            done.append(line)
-        else:
-            kept.append(line)
-    return "\n".join(done[:-1])
+    return unfenced(text.replace("\0", ""), clean)
 
 
 def quote(label: str, body: str) -> str:
@@ -101,6 +112,29 @@ def quote(label: str, body: str) -> str:
         was_fenced = fenced
     if lines[1:] and lines[1].startswith("> "):
         lines[:2] = [f"{lines[0]} {lines[1][2:]}"]
+    return "\n".join(lines)
+
+
+def fences(text: str, include: Include) -> str:
+    """```` ```{ .py .annotate } ```` → ```` ```py ````; a terminal in `<div class="termy">` (HTML) → its text."""
+    done: list[str] = []
+    is_terminal = was_fenced = False
+    for line, fenced in scan(text):
+        kept = line
+        if fenced and not was_fenced:
+            kept = re.sub(r"^(\s*[`~]{3,})\s*\{\s*\.([\w+#-]+)[^{}]*\}\s*$", r"\1\2", line)
+            above = next((held for held in reversed(done) if held.strip()), "")
+            is_terminal = bool(re.match(r"\s*<div [^<>]*\btermy\b[^<>]*>\s*$", above))
+        elif fenced and is_terminal:
+            kept = unescape(re.sub(r"</?(?:font|span|b|i|u)\b[^<>]*>", "", line))
+        done.append(kept)
+        was_fenced = fenced
+    return "\n".join(done)
+
+
+def inline_code(text: str, include: Include) -> str:
+    """`#!python range()` in a span of code → `range()`."""
+    lines = (line if fenced else re.sub(r"(?<=`)#![\w+-]+ (?=[^`]*`)", "", line) for line, fenced in scan(text))
     return "\n".join(lines)
 
 
@@ -175,6 +209,51 @@ def imported_snippets(text: str, include: Include) -> str:
     return prose(text, lambda part: re.sub(r"^import\s+(['\"]).+?\1;?[ \t]*$", "", _IMPORT.sub("", part), flags=re.M))
 
 
+_CODE_BLOCK = re.compile(
+    rf"<CodeBlock\b(?P<props>{_PROPS})\s*>(?:\s*\{{\s*`(?P<code>(?:[^`\\]|\\.)*)`\s*\}}\s*|\s*\{{(?P<name>\w+)\}}\s*"
+    r"|(?P<plain>[^<>{}`]*))</CodeBlock\s*>",
+    re.S,
+)
+
+
+def code_blocks(text: str, include: Include) -> str:
+    """`<CodeBlock language="js">` with its code, or with a file that is imported as `!!raw-loader!./x.js` → a fence;
+    what stands in a fence of `mdx-code-block` is the page's own."""
+    raw = dict(re.findall(r"^import\s+(\w+)\s+from\s+['\"](?:!!)?raw-loader!(.+?)['\"]", text, re.M))
+
+    def fenced(match: re.Match[str]) -> str:
+        given = _given(match["props"])
+        named = include(raw[match["name"]]) if match["name"] in raw else ""
+        code = re.sub(r"\\([`$\\])", r"\1", match["code"] or "") or named or match["plain"] or ""
+        if not code.strip():
+            return ""
+        marks = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+        title = f"**{given['title']}**\n\n" if given.get("title") else ""
+        return f"\n\n{title}{marks}{given.get('language', '')}\n{code.strip(chr(10))}\n{marks}\n\n"
+
+    text = re.sub(r"^(`{3,})mdx-code-block[ \t]*\n((?:(?!\1).*\n)*)\1[ \t]*$", r"\2", text, flags=re.M)
+    return unfenced(text, lambda part: _CODE_BLOCK.sub(fenced, part))
+
+
+_TABS = re.compile(r"<Tab\.Group\b(?:(?!<Tab\.Group\b).)*?</Tab\.Group\s*>", re.S)
+
+
+def tab_groups(text: str, include: Include) -> str:
+    """`<Tab.Group>`, whose names and panels stand apart → each name before its panel."""
+
+    def joined(group: re.Match[str]) -> str:
+        listed = re.search(r"<Tab\.List\b[^>]*>(.*?)</Tab\.List\s*>", group[0], re.S)
+        if not listed:
+            return group[0]
+        names = iter(re.findall(r"<Tab\b[^>]*>\s*(.*?)\s*</Tab\s*>", listed[1], re.S))
+        panels = group[0].replace(listed[0], "")
+        return re.sub(
+            r"<Tab\.Panel\b[^>]*>", lambda _: f"\n\n**{name}**\n\n" if (name := next(names, "")) else "", panels
+        )
+
+    return prose(text, lambda part: _TABS.sub(joined, part))
+
+
 def _used(body: str, tag: re.Match[str]) -> str:
     """A snippet where a tag uses it: with the tag's attributes and children."""
     given = _given(tag["props"])
@@ -224,7 +303,9 @@ def fenced_blocks(text: str, include: Include) -> str:
         opened = (
             None
             if fenced[n]
-            else re.fullmatch(r"(\s*)(/{3,}|:{3,})\s*([a-zA-Z][\w-]*)(?:\s*\|\s*|\s*\[|\s+|$)(.*?)\]?\s*", lines[n])
+            else re.fullmatch(
+                r"(\s*)(/{3,}|:{3,})\s*([a-zA-Z][\w-]*)(?:\s*\|\s*|\s*\[|\s+|$)(.*?)\]?\s*(?:\{[^{}]*\}\s*)?", lines[n]
+            )
         )
         close = opened and next(
             (m for m in range(n + 1, len(lines)) if lines[m].strip() == opened[2] and not fenced[m]), None
@@ -245,7 +326,7 @@ def _block(kind: str, title: str | None, body: str) -> str:
     if kind == "tab":
         return f"**{title}**\n\n{body}"
     label = kind.replace("-", " ").capitalize() if title is None or not title.strip() else title
-    return quote(label.rstrip(":."), body)
+    return quote(label.replace("**", "").rstrip(":."), body)
 
 
 def callouts(text: str, include: Include) -> str:
@@ -265,11 +346,6 @@ def _called(text: str) -> str:
 
 # --- small things -------------------------------------------------------------------------------------------
 
-_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
-_PROPS = (
-    rf"(?:\s+(?:[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|{_BRACES}|[^\s\"'{{}}<>]+))?"  # name, name="x", name={x}
-    r"|\{\.\.\.[^{}]*\}))*"
-)
 _TAG = re.compile(rf"<(?P<close>/?)(?P<name>[A-Za-z][\w.]*)(?P<props>{_PROPS})\s*(?P<empty>/?)>")
 _HTML = frozenset(
     """
@@ -286,7 +362,12 @@ _NAMING = ("title", "label", "heading", "header", "name", "summary", "question",
 def comments(text: str, include: Include) -> str:
     """`<!-- … -->`, `{/* … */}`, and what a page's scripts and styles say, are for nobody who reads."""
     pattern = r"<!--.*?-->|\{/\*.*?\*/\}|<(script|style)\b[^>]*>.*?</\1\s*>"
-    return prose(text, lambda part: re.sub(pattern, "", part, flags=re.S))
+    heading = r"^(#{1,6} .*?)[ \t]*\{/\*\s*(#[\w-]+)\s*\*/\}[ \t]*$"  # its id, written so in newer Docusaurus
+
+    def change(part: str) -> str:
+        return re.sub(pattern, "", re.sub(heading, r"\1 {\2}", part, flags=re.M), flags=re.S)
+
+    return prose(text, change)
 
 
 def html(text: str, include: Include) -> str:
@@ -312,11 +393,14 @@ def components(text: str, include: Include) -> str:
 
 
 def exports(text: str, include: Include) -> str:
-    """`export const x = …` up to the blank line after it."""
+    """`export const x = …` up to the blank line after it that what is indented or closes something does not follow."""
     return prose(
         text,
         lambda part: re.sub(
-            r"^export\s+(?:const|let|default|function)\b.*?(?:\n\s*\n|\Z)", "\n", part, flags=re.M | re.S
+            r"^export\s+(?:const|let|default|function)\b.*?(?:\n[ \t]*\n(?![ \t\n)\]}])|\Z)",
+            "\n",
+            part,
+            flags=re.M | re.S,
         ),
     )
 
@@ -336,7 +420,8 @@ def _plain(tag: re.Match[str]) -> str:
 
 def _named(tag: re.Match[str]) -> str:
     given = _given(tag["props"])
-    title = next((given[name] for name in _NAMING if given.get(name)), "")
+    names = (*_NAMING, "value") if tag["name"] == "TabItem" else _NAMING  # whose label is its value, if it has none
+    title = next((given[name] for name in names if given.get(name)), "")
     return f"\n\n**{title}**\n\n" if title and not tag["close"] else ""
 
 
@@ -344,7 +429,7 @@ def attributes(text: str, include: Include) -> str:
     """`## Title { #id .class }` keeps its id; other attribute lists, icons and abbreviations vanish."""
 
     def change(part: str) -> str:
-        part = re.sub(r"^(#{1,6} .*?)\s*\{:?\s*[^{}\n]*?#([\w.-]+)[^{}\n]*\}\s*$", r"\1 {#\2}", part, flags=re.M)
+        part = re.sub(r"^(#{1,6} .*?)[ \t]*\{:?[^{}\n]*?#([\w.-]+)[^{}\n]*\}[ \t]*$", r"\1 {#\2}", part, flags=re.M)
         part = re.sub(r"\{:?\s*(?:[.][\w-]|[\w-]+=)[^{}\n]*\}", "", part)
         part = re.sub(r"^\*\[[^\]\n]+\]:.*$", "", part, flags=re.M)
         return re.sub(r":(?:material|octicons|fontawesome|simple)-[\w-]+:", "", part)
@@ -396,7 +481,7 @@ def tidy(text: str, include: Include) -> str:
     return "\n".join(done).strip("\n")
 
 
-MARKDOWN: tuple[Rule, ...] = (comments, callouts, html, attributes, fences_at_margin, tidy)
+MARKDOWN: tuple[Rule, ...] = (comments, callouts, fences, html, attributes, fences_at_margin, tidy)
 
 MKDOCS: tuple[Rule, ...] = (
     code_includes,
@@ -404,11 +489,14 @@ MKDOCS: tuple[Rule, ...] = (
     identifiers,
     fenced_blocks,
     indented_blocks,
+    inline_code,
     *MARKDOWN,
 )
 
 MDX: tuple[Rule, ...] = (
+    code_blocks,
     imported_snippets,
+    tab_groups,
     exports,
     comments,
     fenced_blocks,
@@ -431,7 +519,7 @@ FLAVOURS: dict[str, tuple[Rule, ...]] = {
 }
 
 
-INCLUDING = (code_includes, snippets, imported_snippets)
+INCLUDING = (code_includes, snippets, code_blocks, imported_snippets)
 """The rules that an included page goes through at once, so that its own includes are found from where it lies."""
 
 

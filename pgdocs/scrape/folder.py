@@ -25,6 +25,9 @@ MAX_DEPTH, MAX_INCLUDED = 8, 500_000
 """How deep includes may lie in one another, and the characters that one page may include in all: a file that includes
 itself twice would never end."""
 
+_POINTER = b"version https://git-lfs.github.com/spec/"
+"""What a file begins with that stands for one which Git LFS keeps."""
+
 _LEFT_OUT = re.compile(
     r"change-?log|changes|history|release[-_]notes|contributing|code[-_]of[-_]conduct|security|licen[cs]e|authors"
     r"|maintainers|governance|newsletter|sponsors?|summary|404|_.*|readme-.*",
@@ -95,13 +98,24 @@ class Folder:
                 file, suffix = Path(above, name), _suffix(name)
                 if not suffix or _LEFT_OUT.fullmatch(name.removesuffix(suffix)) or name.startswith("."):
                     continue
-                if _is_inside(file, self.root) and file.stat().st_size <= MAX_FILE:
+                if _is_inside(file, self.root) and file.stat().st_size <= MAX_FILE and self._is_readable(file):
                     count += 1
                     if count > MAX_PAGES:
                         raise ScrapeError(
                             f"{self.pages} holds more than {MAX_PAGES:,} pages: name a part with --subdir."
                         )
                     yield file
+
+    def _is_readable(self, file: Path) -> bool:
+        """Whether the page is here and may be read; what is the matter is told."""
+        try:
+            with file.open("rb") as stream:
+                problem = stream.read(len(_POINTER)) == _POINTER and "is kept in Git LFS: clone it with git lfs"
+        except OSError as error:
+            problem = f"can't be read: {error.strerror}"
+        if problem:
+            self.problems.append((file.relative_to(self.root).as_posix(), problem))
+        return not problem
 
     def path_of(self, file: Path) -> str:
         """A page's place on its site: `tutorial/first-steps`; `tutorial` and "" for the index of a folder."""
@@ -175,8 +189,7 @@ class _Include:
 
 def flavour_of(pages: Path, root: Path) -> str:
     """What kind of folder this is, by what lies in it and above it."""
-    above = [pages, *(folder for folder in pages.parents if folder.is_relative_to(root))]
-    if any((folder / name).is_file() for folder in above for name in ("mkdocs.yml", "mkdocs.yaml")):
+    if _mkdocs(pages, root):
         return "mkdocs"
     if any((pages / name).is_dir() for name in ("r", "d", "resources", "data-sources")):
         return "terraform"
@@ -185,11 +198,17 @@ def flavour_of(pages: Path, root: Path) -> str:
 
 def site(pages: Path, root: Path) -> dict[str, str]:
     """`site_name` and `site_url` of the mkdocs.yml that the pages belong to, as far as it has them."""
+    file = _mkdocs(pages, root)
+    return dict(re.findall(r"^(site_name|site_url):[ \t]*['\"]?(.*?)['\"]?[ \t]*$", _text(file), re.M)) if file else {}
+
+
+def _mkdocs(pages: Path, root: Path) -> Path | None:
+    """The configuration that the pages belong to: in their folder, above it, or beside `root`, as in most projects."""
     for folder in (pages, *pages.parents):
-        file = folder / "mkdocs.yml"
-        if folder.is_relative_to(root) and _is_inside(file, root):
-            return dict(re.findall(r"^(site_name|site_url):[ \t]*['\"]?(.*?)['\"]?[ \t]*$", _text(file), re.M))
-    return {}
+        for name in ("mkdocs.yml", "mkdocs.yaml"):
+            if folder.is_relative_to(root.parent) and _is_inside(folder / name, folder):
+                return folder / name
+    return None
 
 
 def _is_inside(file: Path, root: Path) -> bool:
