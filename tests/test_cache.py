@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
+import shutil
+import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from conftest import until
 
 from pgdocs.errors import BuildError
 from pgdocs.search import cache
 from pgdocs.search import index as index_module
+from pgdocs.search.build import build
 from pgdocs.search.index import DocumentSearchIndex
 
 ROOT = Path(__file__).parent.parent
@@ -52,10 +58,10 @@ def builds(docs: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     count = 0
     build = DocumentSearchIndex._build
 
-    def counting(self: DocumentSearchIndex) -> dict[str, object]:
+    def counting(self: DocumentSearchIndex, *known: Sequence[Path]) -> dict[str, object]:
         nonlocal count
         count += 1
-        return build(self)
+        return build(self, *known)
 
     monkeypatch.setattr(DocumentSearchIndex, "_build", counting)
     assert DocumentSearchIndex(docs).search("kettle")[0].doc_name == "kettle"
@@ -123,12 +129,38 @@ class Bomb:
 
 def bomb(blob: bytes) -> bytes:
     body = pickle.dumps(Bomb())
-    return cache.MAGIC + zlib.crc32(body).to_bytes(4, "big") + body
+    rest = struct.pack(">QQ", len(body), 0) + body
+    return cache.MAGIC + zlib.crc32(rest).to_bytes(4, "big") + rest
 
 
 def flipped(blob: bytes) -> bytes:
     middle = len(blob) // 2
     return blob[:middle] + bytes([blob[middle] ^ 1]) + blob[middle + 1 :]
+
+
+def remade(**parts: object) -> Callable[[bytes], bytes]:
+    """The same cache with a right check sum and some parts that do not belong to the others."""
+    return lambda blob: cache.dumps({**cache.loads(blob), **parts})
+
+
+def with_field(name: str, part: str, change: Callable[[Any], object]) -> Callable[[bytes], bytes]:
+    """The same, where one array of one field has been changed."""
+
+    def damage(blob: bytes) -> bytes:
+        data = cache.loads(blob)
+        field = {**data["fields"][name], part: change(data["fields"][name][part])}
+        return cache.dumps({**data, "fields": {**data["fields"], name: field}})
+
+    return damage
+
+
+def with_symbol(place: int, value: object) -> Callable[[bytes], bytes]:
+    def damage(blob: bytes) -> bytes:
+        row: list[object] = ["kettle", "function", (), "", "kettle", "", "", "", (), "", "", (), False]
+        row[place] = value
+        return cache.dumps({**cache.loads(blob), "symbols": [tuple(row)]})
+
+    return damage
 
 
 def of_other_things(blob: bytes) -> bytes:
@@ -150,6 +182,25 @@ def without_a_part(blob: bytes) -> bytes:
         lambda blob: b"",
         lambda blob: b"\x80\x05garbage" * 99,
         lambda blob: blob.replace(cache.MAGIC, b"pgdocs index 0\n"),
+        lambda blob: blob[:19] + b"\xff" + blob[20:],  # the size of what follows
+        lambda blob: blob + b"and more",
+        with_field("body", "docs", lambda docs: docs + 60_000),
+        with_field("page", "docs", lambda docs: docs[:-1]),
+        with_field("head", "docs", lambda docs: docs.astype(np.int32)),
+        with_field("body", "indptr", lambda ends: ends[::-1]),
+        with_field("pair", "indptr", lambda ends: ends + 1),
+        with_field("body", "values", lambda values: values * np.float16("nan")),
+        with_field("phrase", "size", lambda size: 10**12),
+        remade(terms="one", df=np.zeros(1, np.int32)),
+        remade(cosine=np.zeros(1, np.float16)),
+        remade(page=[("kettle",) * 7]),
+        remade(page=[("kettle",) * 6 + (7,), ("teapot",) * 7]),
+        remade(elsewhere=[7]),
+        remade(phrase={"page": np.array([5], np.int32), "passage": np.array([0], np.int32)}),
+        remade(passage={"page": np.array([0, 9], np.int32), "anchor": [], "section": [], "text": cache.Texts.of([])}),
+        with_symbol(1, "no kind"),
+        with_symbol(4, "no page"),
+        with_symbol(2, (7,)),
     ],
 )
 def test_an_odd_cache_is_rebuilt_not_run(
@@ -212,6 +263,73 @@ def test_a_cache_that_cant_be_written_is_no_error(
     assert builds(site[0], monkeypatch) == 1
     assert "No space left" in caplog.text
     assert not list(site[0].parent.glob(".*.tmp"))
+
+
+# --- only what changed --------------------------------------------------------------------------------------
+
+
+def same_as_anew(docs: Path, before: dict[str, Any]) -> bool:
+    """Whether an index made from the one before is that made from nothing, byte by byte."""
+    return cache.dumps(build(docs, before=cache.loads(cache.dumps(before)))) == cache.dumps(build(docs))
+
+
+def changed_at_random(docs: Path, chance: random.Random) -> None:
+    """Edit, add, rename and delete some pages."""
+    files = sorted(docs.glob("*.md"))
+    for file in chance.sample(files, min(3, len(files))):
+        text = file.read_text(encoding="utf-8")
+        kind = chance.randrange(4)
+        if kind == 0:
+            file.write_text(text + f"\n\nA zeppelin{chance.randrange(9)} of the pages.\n", encoding="utf-8")
+        elif kind == 1:
+            file.write_text("\n".join(text.split("\n")[: chance.randrange(3, 60)]), encoding="utf-8")
+        elif kind == 2:
+            file.rename(file.with_name(f"aa{chance.randrange(10**6)}__{file.name}"))
+        elif len(files) > 2:
+            file.unlink()
+    write(docs, f"cup{chance.randrange(99)}")
+
+
+def test_an_index_made_from_the_one_before_is_the_same(own: Path) -> None:
+    """Whatever has happened to the pages, and after several rounds: nobody can tell it from one built anew."""
+    chance, before = random.Random(17), build(own)
+    for _ in range(8):
+        changed_at_random(own, chance)
+        assert same_as_anew(own, before)
+        before = build(own, before=before)
+
+
+@pytest.mark.skipif(not os.environ.get("PGDOCS_DOCS"), reason="needs pages of whole manuals: set PGDOCS_DOCS")
+def test_a_real_manual_is_rebuilt_the_same(tmp_path: Path) -> None:
+    """All pages of both manuals, some of them changed."""
+    docs = Path(shutil.copytree(os.environ["PGDOCS_DOCS"], tmp_path / "docs"))
+    before = build(docs)
+    changed_at_random(docs, random.Random(4))
+    assert same_as_anew(docs, before)
+
+
+def test_only_changed_pages_are_parsed(site: tuple[Path, Path], tmp_path: Path) -> None:
+    """What the cache holds of a page that is still the same is taken as it is, also by the builder's process."""
+    data = cache.loads(site[1].read_bytes())
+    texts = [text.replace("All about", "Said only by the cache:") for text in data["passage"]["text"]]
+    data["passage"]["text"] = cache.Texts.of(texts)
+    site[1].write_bytes(cache.dumps(data))
+    edit(site[0])
+    index = DocumentSearchIndex(site[0])
+    assert "Said only by the cache" in index.search("teapot")[0].snippet
+    assert "Said only by the cache" not in index.search("kettel")[0].snippet
+    index.build_index(force=True)
+    assert "Said only by the cache" not in index.search("teapot")[0].snippet
+
+
+def test_pages_without_a_word_are_pages(tmp_path: Path) -> None:
+    """A folder of nothing but stop words is indexed, kept and found by its page's name."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "the.md").write_text("the\n", encoding="utf-8")
+    for _ in range(2):
+        assert DocumentSearchIndex(docs).search("kettle") == []
+        assert DocumentSearchIndex(docs).get_document("the") == "the\n"
 
 
 # --- the process --------------------------------------------------------------------------------------------

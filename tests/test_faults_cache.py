@@ -24,7 +24,7 @@ print(DocumentSearchIndex(sys.argv[1]).search("first row of each group")[0].doc_
 LOADED = """
 import sys
 from pgdocs.search.index import DocumentSearchIndex
-DocumentSearchIndex._build = lambda self: sys.exit("built")
+DocumentSearchIndex._build = lambda *_: sys.exit("built")
 print(DocumentSearchIndex(sys.argv[1]).search("first row of each group")[0].doc_name)
 """
 

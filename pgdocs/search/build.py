@@ -1,8 +1,9 @@
-"""Pages → the data of an index. The only code that imports scikit-learn: a searching process never does.
+"""Pages → the data of an index. The only code that imports scipy: a searching process never does.
 
-    python -m pgdocs.search.build DOCS_DIR
+    python -m pgdocs.search.build DOCS_DIR [CACHE_FILE ...]
 
-writes the data to stdout (`cache.dumps`), for the process that started it, and ends when that one does.
+writes the data to stdout (`cache.dumps`), for the process that started it, and ends when that one does. Pages that are
+in one of the caches as they are in the folder are taken from there: only what changed is parsed.
 """
 
 # ruff: noqa: E402 (the imports below stand where they do on purpose)
@@ -12,10 +13,12 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def _end_with_parent() -> None:
@@ -29,8 +32,7 @@ if __name__ == "__main__":  # before the imports that take a second
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 import numpy as np
-from scipy.sparse import csr_matrix, diags
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from scipy.sparse import csc_matrix, csr_matrix, diags, vstack
 
 from pgdocs.errors import NoPages
 from pgdocs.pages import PATH_SEPARATOR, Page, Section, read_page, split_anchors, split_blocks, split_sections, unlink
@@ -40,6 +42,8 @@ from pgdocs.search.tokens import pairs, strip_markdown, tokens
 
 PASSAGE = 1400
 """Characters of a passage, about: long enough to hold an answer, short enough to rank on its own."""
+
+COUNTED = ("body", "head", "phrase", "pair")
 
 FIELDS = {"body": (1.2, 0.75), "head": (1.2, 0.5), "phrase": (0.5, 0.6)}
 """k1 and b of the fields that are one text each. A phrase says a word once, so that k1 is low."""
@@ -52,42 +56,92 @@ PAGE_PARTS = {"phrases": (2.0, 0.2), "text": (0.5, 0.75), "head": (1.0, 0.5)}
 """The page field (BM25F): k1, and how much a word counts in each part of a page, with the part's own b."""
 
 
-def build(docs_dir: Path, phrases_dir: Path = cache.PHRASES_DIR) -> dict[str, Any]:
-    """The data of an index over the pages in `docs_dir`. Raises NoPages."""
-    files = cache.fingerprint(docs_dir)
-    pages = sorted(_read(docs_dir, files), key=lambda found: found[1].doc_name)
-    if not pages:
+class _Part(NamedTuple):
+    """What one page gives to an index, before anything is said of all pages. `phrases` are the passage (or -1) that
+    each is for; `rows` is where the counts of its passages, and those of its phrases, begin in `_Counts`."""
+
+    page: tuple[str, ...]
+    passages: list[tuple[str, str, str]]
+    phrases: list[int]
+    symbols: list[tuple[Any, ...]]
+    rows: tuple[int, int]
+
+
+def build(
+    docs_dir: Path, phrases_dir: Path = cache.PHRASES_DIR, before: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The data of an index over the pages in `docs_dir`. What `before`, an index by this code, holds of pages that have
+    not changed is taken from there: the result is the same. Raises NoPages."""
+    files = cache.fingerprint(docs_dir, before["files"] if before else None)
+    counts, kept = _Counts(before), _kept(before, files) if before else {}
+    phrases = _phrases(phrases_dir)
+    found = (kept.get(file) or _read(docs_dir, file, phrases, counts) for file in files)
+    parts = sorted((part for part in found if part), key=lambda part: part.page[0])
+    if not parts:
         raise NoPages(docs_dir)
-    passages = [(number, *passage) for number, (_, page) in enumerate(pages) for passage in split_passages(page)]
-    phrases = list(_phrases([page for _, page in pages], passages, phrases_dir))
+    first = np.cumsum([0, *(len(part.passages) for part in parts)])
+    of_phrases = [part.phrases for part in parts]
     return {
         "files": files,
         "code": cache.code_version(),
-        "page": [
-            (p.doc_name, p.title, p.anchor, p.url, PATH_SEPARATOR.join(p.path), p.kind, file) for file, p in pages
-        ],
+        "page": [part.page for part in parts],
         "passage": {
-            "page": np.array([p[0] for p in passages], dtype=np.int32),
-            "anchor": [p[1] for p in passages],
-            "section": [p[2] for p in passages],
-            "text": [p[3] for p in passages],
+            "page": _numbered([part.passages for part in parts]),
+            "anchor": [anchor for part in parts for anchor, _, _ in part.passages],
+            "section": [section for part in parts for _, section, _ in part.passages],
+            "text": cache.Texts.of(text for part in parts for *_, text in part.passages),
         },
         "phrase": {
-            "page": np.array([p[0] for p in phrases], dtype=np.int32),
-            "passage": np.array([p[1] for p in phrases], dtype=np.int32),
+            "page": _numbered(of_phrases),
+            "passage": np.array(
+                [p if p < 0 else p + a for own, a in zip(of_phrases, first.tolist(), strict=False) for p in own],
+                dtype=np.int32,
+            ),
         },
         "elsewhere": _elsewhere(),
-        "symbols": [astuple(symbol) for _, page in pages for symbol in extract(page)],
-        **_fields([page for _, page in pages], passages, phrases),
+        "symbols": [symbol for part in parts for symbol in part.symbols],
+        **_fields(parts, counts),
     }
 
 
-def _read(docs_dir: Path, files: cache.Files) -> Iterator[tuple[str, Page]]:
-    for name in files:
-        try:
-            yield name, read_page(docs_dir / name, docs_dir)
-        except OSError:  # gone since the scan: the next check sees it
-            continue
+def _read(docs_dir: Path, file: str, phrases: _Phrases, counts: _Counts) -> _Part | None:
+    try:
+        page = read_page(docs_dir / file, docs_dir)
+    except OSError:  # gone since the scan: the next check sees it
+        return None
+    row = (page.doc_name, page.title, page.anchor, page.url, PATH_SEPARATOR.join(page.path), page.kind, file)
+    passages = list(split_passages(page))
+    first: dict[str, int] = {}
+    for number, (anchor, *_) in enumerate(passages):
+        first.setdefault(anchor, number)
+    own = phrases.get((phrase_source(page.source), page.slug), [])
+    places = [first.get(anchor, -1) if anchor and anchor != page.anchor else -1 for anchor, _ in own]
+    rows = counts.add(page, passages, [phrase for _, phrase in own])
+    return _Part(row, passages, places, [astuple(symbol) for symbol in extract(page)], rows)
+
+
+def _kept(before: Mapping[str, Any], files: cache.Files) -> dict[str, _Part]:
+    """What `before` holds of the pages that are still the same, by their file."""
+    pages, passage, phrase = before["page"], before["passage"], before["phrase"]
+    names = Counter(row[0] for row in pages)  # files whose names differ by case alone can share one
+    symbols: dict[str, list[tuple[Any, ...]]] = {}
+    for symbol in before["symbols"]:
+        symbols.setdefault(symbol[4], []).append(symbol)
+    starts = [np.searchsorted(kind["page"], np.arange(len(pages) + 1)).tolist() for kind in (passage, phrase)]
+    kept: dict[str, _Part] = {}
+    for n, row in enumerate(pages):
+        (a, b), (c, d) = ((start[n], start[n + 1]) for start in starts)
+        file = row[-1]
+        if file in files and files[file][2] == before["files"][file][2] and names[row[0]] == 1:
+            passages = list(zip(*(passage[part][a:b] for part in ("anchor", "section", "text")), strict=True))
+            places = [p if p < 0 else p - a for p in phrase["passage"][c:d].tolist()]
+            kept[file] = _Part(row, passages, places, symbols.get(row[0], []), (a, c))
+    return kept
+
+
+def _numbered(groups: Sequence[Sequence[Any]]) -> Any:
+    """For each member of each group the group's number."""
+    return np.repeat(np.arange(len(groups), dtype=np.int32), [len(group) for group in groups])
 
 
 # --- passages -----------------------------------------------------------------------------------------------
@@ -162,19 +216,15 @@ def read_phrases(phrases_dir: Path) -> Iterator[tuple[str, str, str, str]]:
             yield file.stem, slug, anchor, phrase
 
 
-def _phrases(
-    pages: Sequence[Page], passages: Sequence[tuple[Any, ...]], phrases_dir: Path
-) -> Iterator[tuple[int, int, str]]:
-    """(page, passage or -1, text) of each phrase for a page that is here, by page."""
-    by_slug: dict[tuple[str, str], list[tuple[str, str]]] = {}
+_Phrases = dict[tuple[str, str], list[tuple[str, str]]]
+"""(source, slug) → (anchor or "", phrase) of each phrase for that page."""
+
+
+def _phrases(phrases_dir: Path) -> _Phrases:
+    by_slug: _Phrases = {}
     for source, slug, anchor, phrase in read_phrases(phrases_dir):
         by_slug.setdefault((source, slug), []).append((anchor, phrase))
-    first: dict[tuple[int, str], int] = {}
-    for number, (page, anchor, *_) in enumerate(passages):
-        first.setdefault((page, anchor), number)
-    for number, page in enumerate(pages):
-        for anchor, phrase in by_slug.get((phrase_source(page.source), page.slug), ()):
-            yield number, first.get((number, anchor), -1) if anchor and anchor != page.anchor else -1, phrase
+    return by_slug
 
 
 def _elsewhere() -> list[str]:
@@ -191,24 +241,84 @@ def phrase_source(source: str) -> str:
 # --- fields -------------------------------------------------------------------------------------------------
 
 
-def _fields(
-    pages: Sequence[Page], passages: Sequence[tuple[Any, ...]], phrases: Sequence[tuple[Any, ...]]
-) -> dict[str, Any]:
-    bodies = [strip_markdown(unlink(text)) for *_, text in passages]
-    heads = [f"{pages[page].title} {section} {pages[page].slug}" for page, _, section, _ in passages]
-    phrase_tokens = [tokens(text) for *_, text in phrases]
-    vectorizer = CountVectorizer(analyzer=list, dtype=np.float32)
-    counts = vectorizer.fit_transform([*map(tokens, bodies), *map(tokens, heads), *phrase_tokens])
-    p, q = len(passages), len(phrases)
-    body, head, phrase = counts[:p], counts[p : 2 * p], counts[2 * p :]
-    own = csr_matrix((np.ones(p, np.float32), ([x[0] for x in passages], np.arange(p))), (len(pages), p))
-    of = csr_matrix((np.ones(q, np.float32), ([x[0] for x in phrases], np.arange(q))), (len(pages), q))
-    first = np.searchsorted(np.array([x[0] for x in passages]), np.arange(len(pages)))
-    parts = {"phrases": of @ phrase, "text": own @ body, "head": head[first]}
-    pair, codes = _pairs(phrase_tokens)
-    whole = sum(weight * _normed(parts[name], b) for name, (weight, b) in PAGE_PARTS.items())
+class _Counts:
+    """How often each passage's text, each passage's heading and each phrase (rows) holds each term (columns), and which
+    phrase holds which two terms side by side. Those of an index `before` come first; `add` appends a page's."""
+
+    def __init__(self, before: Mapping[str, Any] | None) -> None:
+        self.before = before
+        self.terms: dict[str, int] = {}
+        self.pairs: dict[int, int] = {}
+        if before:
+            self.terms = {term: number for number, term in enumerate(before["terms"].split("\n"))}
+            self.pairs = {code: number for number, code in enumerate(before["pairs"].tolist())}
+        self.added = {name: _Rows() for name in COUNTED}
+        self.size = [before["fields"][name]["size"] if before else 0 for name in ("body", "phrase")]
+
+    def add(self, page: Page, passages: Sequence[tuple[str, str, str]], phrases: Sequence[str]) -> tuple[int, int]:
+        """Count a page; the rows where its passages and its phrases begin."""
+        begin = (self.size[0] + self.added["body"].size, self.size[1] + self.added["phrase"].size)
+        for _, section, text in passages:
+            self.added["body"].add(tokens(strip_markdown(unlink(text))), self.terms)
+            self.added["head"].add(tokens(f"{page.title} {section} {page.slug}"), self.terms)
+        for phrase in phrases:
+            found = tokens(phrase)
+            self.added["phrase"].add(found, self.terms)
+            self.added["pair"].add(set(pairs(found)), self.pairs)
+        return begin
+
+    def matrix(self, name: str, rows: Any) -> Any:
+        """The counts in these rows, in this order."""
+        columns = self.pairs if name == "pair" else self.terms
+        added = self.added[name].matrix(len(columns))
+        if not self.before:
+            return added[rows]
+        held = self.before["fields"][name]
+        counts = self.before["counts"][name] if name in self.before["counts"] else np.ones(len(held["docs"]))
+        known = csc_matrix(
+            (counts.astype(np.float32), held["docs"].astype(np.int32), held["indptr"]),
+            (held["size"], len(held["indptr"]) - 1),
+        ).tocsr()
+        known.resize(held["size"], len(columns))
+        return vstack([known, added], format="csr")[rows]
+
+
+class _Rows:
+    """A matrix of counts while it is made, row by row."""
+
+    def __init__(self) -> None:
+        self.columns, self.counts, self.ends = array("i"), array("f"), array("i", [0])
+
+    @property
+    def size(self) -> int:
+        return len(self.ends) - 1
+
+    def add(self, found: Iterable[Any], numbers: dict[Any, int]) -> None:
+        """A row: how often each of `found` is there. What has no column yet gets the next one."""
+        counted = Counter(found)
+        self.columns.extend([numbers.setdefault(one, len(numbers)) for one in counted])
+        self.counts.extend(counted.values())
+        self.ends.append(len(self.columns))
+
+    def matrix(self, width: int) -> Any:
+        shape = (self.size, width)
+        return csr_matrix((np.array(self.counts), np.array(self.columns), np.array(self.ends)), shape)
+
+
+def _fields(parts: Sequence[_Part], counts: _Counts) -> dict[str, Any]:
+    """All that is counted, and the weights that follow from it."""
+    passages = _ranges((part.rows[0], len(part.passages)) for part in parts)
+    phrases = _ranges((part.rows[1], len(part.phrases)) for part in parts)
+    body, head = counts.matrix("body", passages), counts.matrix("head", passages)
+    phrase, pair = counts.matrix("phrase", phrases), counts.matrix("pair", phrases)
+    terms = _in_order(counts.terms, body, head, phrase)
+    codes = _in_order(counts.pairs, pair)
+    own, of = _sums([part.passages for part in parts]), _sums([part.phrases for part in parts])
+    first = np.cumsum([0, *(len(part.passages) for part in parts)])[:-1]
+    of_page = {"phrases": of @ phrase, "text": own @ body, "head": head[first]}
+    whole = sum(weight * _normed(of_page[name], b) for name, (weight, b) in PAGE_PARTS.items())
     return {
-        "terms": "\n".join(str(term) for term in vectorizer.get_feature_names_out()),
+        "terms": "\n".join(terms),
         "df": np.bincount(whole.indices, minlength=whole.shape[1]).astype(np.int32),
         "fields": {
             "body": _field(_normed(body, FIELDS["body"][1], SHORT), FIELDS["body"][0]),
@@ -217,18 +327,39 @@ def _fields(
             "pair": _field(_normed(pair, FIELDS["phrase"][1]), FIELDS["phrase"][0]),
             "page": _field(whole, PAGE_K1),
         },
-        "pairs": codes,
+        "counts": {
+            name: _small(_by_term(matrix).data, int(matrix.data.max(initial=0)) + 1)
+            for name, matrix in (("body", body), ("head", head), ("phrase", phrase))
+        },
+        "pairs": np.array(codes, dtype=np.uint32),
         "cosine": _cosine(body),
     }
 
 
-def _pairs(texts: Sequence[list[str]]) -> tuple[Any, Any]:
-    """Which phrase (row) holds which two tokens side by side (column), and the sorted codes of the columns."""
-    found = [sorted(set(pairs(text))) for text in texts]
-    codes, columns = np.unique(np.array([code for row in found for code in row], dtype=np.uint32), return_inverse=True)
-    rows = np.repeat(np.arange(len(found)), [len(row) for row in found])
-    held = csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), (len(found), len(codes)))
-    return held, codes
+def _ranges(spans: Iterable[tuple[int, int]]) -> Any:
+    return np.array([row for start, size in spans for row in range(start, start + size)], dtype=np.int64)
+
+
+def _in_order(columns: dict[Any, int], *matrices: Any) -> list[Any]:
+    """The terms that the matrices hold, sorted; the matrices then have these columns alone, in this order."""
+    used = np.zeros(len(columns), dtype=bool)
+    for matrix in matrices:
+        used[matrix.indices] = True
+    terms = sorted(term for term, column in columns.items() if used[column])
+    place = np.zeros(len(columns), dtype=np.int32)
+    place[[columns[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
+    for matrix in matrices:
+        matrix.indices = place[matrix.indices]
+        matrix.resize(matrix.shape[0], len(terms))
+        matrix.has_sorted_indices = False
+        matrix.sort_indices()
+    return terms
+
+
+def _sums(groups: Sequence[Sequence[Any]]) -> Any:
+    """The matrix that makes of the members' rows one row per group."""
+    of = _numbered(groups)
+    return csr_matrix((np.ones(len(of), np.float32), (of, np.arange(len(of)))), (len(groups), len(of)))
 
 
 def _normed(counts: Any, b: float, least: float = 0.0) -> Any:
@@ -241,29 +372,38 @@ def _normed(counts: Any, b: float, least: float = 0.0) -> Any:
 
 def _field(normed: Any, k1: float) -> dict[str, Any]:
     """BM25 weights, by term: idf · tf · (k1 + 1) / (tf + k1)."""
-    columns = normed.tocsc()
-    columns.sort_indices()
+    columns = _by_term(normed)
     n, df = columns.shape[0], np.diff(columns.indptr)
     idf = np.log1p((n - df + 0.5) / (df + 0.5))
     tf = columns.data
     values = np.repeat(idf, df) * tf * (k1 + 1) / (tf + k1)
     return {
         "indptr": columns.indptr.astype(np.int32),
-        "docs": _small(columns.indices, n),
+        "docs": columns.indices.astype(np.uint16 if n <= 1 << 16 else np.int32),
         "values": values.astype(np.float16),
         "size": n,
     }
 
 
 def _cosine(counts: Any) -> Any:
-    """TF-IDF values (cosine-normalised) in the order of the body field's postings."""
-    columns = TfidfTransformer(sublinear_tf=True).fit_transform(counts).tocsc()
+    """TF-IDF values in the order of the body field's postings: (1 + log tf) · (1 + log((1 + n) / (1 + df))), each
+    text's vector of length 1."""
+    columns = _by_term(counts)
+    n, df = columns.shape[0], np.diff(columns.indptr)
+    values = (1 + np.log(columns.data)) * np.repeat(1 + np.log((1 + n) / (1 + df)), df)
+    length = np.sqrt(np.bincount(columns.indices, weights=values**2, minlength=n))
+    return (values / length[columns.indices]).astype(np.float16)
+
+
+def _by_term(counts: Any) -> Any:
+    """The same matrix column by column: the order of a field's postings."""
+    columns = counts.tocsc()
     columns.sort_indices()
-    return columns.data.astype(np.float16)
+    return columns
 
 
 def _small(numbers: Any, limit: int) -> Any:
-    return numbers.astype(np.uint16 if limit <= 1 << 16 else np.int32)
+    return numbers.astype(np.uint8 if limit <= 1 << 8 else np.uint16 if limit <= 1 << 16 else np.int32)
 
 
 # --- the child process --------------------------------------------------------------------------------------
@@ -273,8 +413,13 @@ def _main() -> None:
     """Build for the process that started us."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not end up in the data
+    docs_dir, before = Path(sys.argv[1]), None
+    for file in map(Path, sys.argv[2:]):
+        before = before or cache.read(file)
+    if before and before.get("code") != cache.code_version():
+        before = None
     try:
-        blob = cache.dumps(build(Path(sys.argv[1])))
+        blob = cache.dumps(build(docs_dir, before=before))
     except NoPages as error:
         sys.exit(str(error))
     out.write(blob)
