@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pgdocs.serve import guard_rules, guard_sense
 from pgdocs.serve.guard_rules import COMPANY, DISGUISE, PLAIN, Rule, apart, fold, judge, sentence
@@ -118,23 +119,32 @@ def _without_invisible(text: str) -> tuple[str, list[Span]]:
 _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.M)
 _TAG = re.compile(
     r"<(script|style|iframe|object|embed|template|noscript)\b[^<>]{0,500}>"
-    r"|<([a-z][a-z0-9]{0,15})\b(?=[^<>]{0,300}?(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?0"
-    r"|opacity\s?:\s?0(?!\.\d)|color\s?:\s?(?:white|#fff|transparent)|\shidden[\s>=]|left\s?:\s?-\d{3}|aria-hidden))"
+    r"|<([a-z][a-z0-9]{0,15})\b(?=[^<>]{0,300}?(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?(?:0|1px)"
+    r"|opacity\s?:\s?0(?!\.\d)|(?<!-)color\s?:\s?(?:white|#(?:f[c-f]?){3}|transparent)|[\s\"']hidden[\"'\s>=]"
+    r"|(?:left|top|indent)\s?:\s?-\d{3}|aria-hidden|\b(?:max-)?height\s?:\s?0|\bscale\(0|\bclip\s?:\s?rect\(0))"
     r"[^<>]{0,500}>",
     re.I,
 )
 _NOTE = re.compile(r"^[ \t]*\[[^\]\n]{1,20}\]:[ \t]*(?:#|<>)[ \t]*[(\"'](.{0,4000})$", re.M)  # [//]: # (unseen)
 _LINKS = (
-    (re.compile(r"\]\([ \t]{0,5}<?(?=[A-Za-z]{2,10}:|//)"), "]("),
-    (re.compile(r"^[ \t]*\[[^\]\n]{1,80}\]:[ \t]{0,5}<?(?=[A-Za-z]{2,10}:|//)", re.M), "]: "),
-    (re.compile(r"<(?:[aA]|[iI][mM][gG])\s[^<>]{0,300}?(?:src|href)=[\"']?"), "="),
+    (re.compile(r"\]\([ \t]{0,5}<?(?=[A-Za-z]{2,10}:|//|[A-Za-z]{0,10}&)"), "]("),
+    (re.compile(r"^[ \t]*\[[^\]\n]{1,80}\]:[ \t]{0,5}<?(?=[A-Za-z]{2,10}:|//|[A-Za-z]{0,10}&)", re.M), "]: "),
+    (re.compile(r"<(?:a|img|source|form|area)\s[^<>]{0,300}?(?:src|href|srcset|action)=[\"']?", re.I), "="),
+    (re.compile(r"<(?=(?:javascript|vbscript|data):)", re.I), "<"),
 )
 _TARGET = re.compile(r"(?:[^\n()]|\([^\n()]{0,500}\)){0,4000}\)?")
 _SCRIPT = re.compile(r"(?:javascript|vbscript|data)\s?:", re.I)
-_CARGO = re.compile(
-    r"[{}<$\[]|%7b|%5b|%24|=[^&]{80}|(?-i:=[A-Z]{2,}_[A-Z_]{3,})|document\.|encodeuri"  # to be filled in, or filled
-    r"|[?&](?:exfil|leak|steal|secrets?|prompt|history|chat|conversation|password|api_?key|env|transcript|payload)=",
+_CARGO = re.compile(  # what is to be filled in, or filled
+    r"[{}<$\[]|%7b|%5b|%24|%[a-z_]{4,20}%|=__|=[^&]{80}|document\.|encodeuri"
+    r"|(?-i:=[A-Z][A-Z0-9]+_[A-Z_]{2,}|=(?!GET)[A-Z]{6,}(?![A-Za-z0-9]))"
+    r"|[?&](?:exfil|leak|steal|secrets?|prompt|history|chat|conversation|password|api_?key|env|transcript|payload|session"
+    r"|cookie|message|user_?data)=",
     re.I,
+)
+
+
+_CARGO_OF_IMAGE = re.compile(
+    r"(?-i:=(?!GET)[A-Z]{6,}(?![A-Za-z0-9]))|[?&](?:session|user|username|email|cookie|uid)=", re.I
 )
 
 
@@ -154,7 +164,7 @@ def _link(text: str, start: int, at: int) -> Iterator[Span]:
     """One link to another place, its target at `at`: is it a script, or has it room for what a reader knows?"""
     target = _TARGET.match(text, at)
     link, end = (target[0], target.end()) if target else ("", at)
-    image = text[start + 1] in "iI"
+    image = text[start] == "<" and text[start + 1] not in "aA"
     if text[start] == "<":
         link = re.split("[\"'>]", link, maxsplit=1)[0]
         end = min(text.find(">", at) + 1 or end, _line_end(text, end))
@@ -162,9 +172,9 @@ def _link(text: str, start: int, at: int) -> Iterator[Span]:
         start = max(text.rfind("[", 0, start), text.rfind("\n", 0, start) + 1)
         image = text[start - 1 : start] == "!"
         start -= image
-    if _SCRIPT.match(link):
+    if _SCRIPT.match("".join(_ESCAPE.sub(_unescape, link).split())):
         yield start, end, "script in a link"
-    elif (image and ("?" in link or _CARGO.search(link))) or ("?" in link and _CARGO.search(link.split("#")[0])):
+    elif (("?" in link or image) and _CARGO.search(link.split("#")[0])) or (image and _CARGO_OF_IMAGE.search(link)):
         yield start, end, "link that carries data"
 
 
@@ -174,12 +184,14 @@ def _hidden(text: str) -> Iterator[Span]:
     while at >= 0:
         end = text.find("-->", at)
         end = end + 3 if end >= 0 else len(text)
-        if _verdict(text[at + 4 : end - 3], COMPANY) and not _in_code(text, at):
+        said = text[at + 4 : end - 3]
+        if (_verdict(said, COMPANY) or _unmasked(said, True)) and not _in_code(text, at):
             yield at, end, "hidden text"
         at = text.find("<!--", end)
     for match in _TAG.finditer(text):
-        if not _in_code(text, match.start()):
-            close = text.find(f"</{match[1] or match[2]}", match.end(), match.end() + 4000)
+        close = text.find(f"</{match[1] or match[2]}", match.end(), match.end() + 4000)
+        named = close < 0 and match[0].endswith(f"{match[1]}>")  # "the <object> to copy": a placeholder
+        if not named and not _in_code(text, match.start()):
             close = text.find(">", close) + 1 if close >= 0 else 0
             yield match.start(), close or _line_end(text, match.end()), "hidden text"
 
@@ -214,9 +226,12 @@ _MARK_WORDS = frozenset(
 )
 """One of them is in every such mark; folded."""
 
-_MARK_SIGNS = """<|,inst],sys>,_of_turn>,<invoke,<system,<tool,<function,</,##,"role","tool,"function_call,[system
-human:,system:,<assistant,<human,end of,start of,begin ,-end,-begin,[end,<end""".replace("\n", ",").split(",")
-"""And one of these is at its beginning: cheaper to look for than the mark."""
+_MARK_SIGN = re.compile(
+    r"<[|/<]|<(?:system|tool|function|invoke|human|assistant|start|end|begin)|\[/?(?:inst|system|end|begin|start)"
+    r'|## ?(?:system|instruction|human|user|assistant|response)|"(?:role"|tool_|function_call)|human:|system:'
+    + "".join(rf"|{sign} ?(?:end|begin|start)" for sign in ("-", "=", "#", r"\*", "<", r"\["))
+)
+"""How such a mark begins, in small letters: cheaper to look for than the mark."""
 
 _TELLING = (
     guard_rules.KEYS_UTF8
@@ -231,10 +246,24 @@ _MARK_IN_PROSE = re.compile(
     r"|^\W{0,3}SYSTEM:(?! the)",
     re.M,
 )
+_SPEAKER = re.compile(
+    r"(?:(?<![^\s>*_\[(|])|^)[\[(*]{0,3}(?:(assistant|ai|bot|model|agent|chatbot|llm|claude|gpt|copilot)"
+    r"|user|human|customer|operator|client|reviewer|manager|admin|administrator|owner|boss|dba|engineer|support|me|you|[hqa]|alice|bob)(?:[\])*]{1,3}:?|:)(?=[*_]{0,2}\s)",
+    re.I,
+)
+_SPEAKERS = frozenset(b"assistant ai bot modei agent chatbot iim ciaude gpt copiiot".split())
+"""One of them speaks in every conversation that counts; folded."""
+_AGREED = re.compile(
+    r"\b(?:agree|understood|acknowledged?|promise|approved?|confirm|permission|clear(?:ed|ance)|comply|obey|accept|sure\b"
+    r"|okay|of course|certainly|delete|export|proceed|wip(?:e|ing)|drop\b|password|prompt\b|rules|instructions|ignore"
+    r"|waive|restrictions|checks|guidance|secret|without asking|straight away|noted)",
+    re.I,
+)
 _PREFIX = re.compile(r"\s*(?:(?:[-*+>|]|#+|--|//|/\*|\d+[.)]|`{3,}\w*|~{3,}\w*)(?:\s+|$))*")
 _GOES_ON = ("", ">", "--", "//", "#")
 _BREAK = re.compile(r"\n|(?<=[.!?])[\"')\]*_]{0,3}[ \t]+|(?<=[。！？])|[ \t](?=--\s|/\*)")
 _BREAK_IN_ROW = re.compile(r"\n|(?<=[.!?])[ \t]+|[ \t]\|[ \t]*")
+_TURNED = frozenset(word.encode() for word in guard_rules.ROTATED | guard_rules.BACKWARDS)
 _LOCAL = re.compile(r"\]\((?![a-zA-Z]{2,10}:|//)[^()\s]{0,300}\)")
 _TRAILER = re.compile(r"\s*(?:\|\s*|\*/\s*|(?:\{#[^{}\s]+\}\s*)+)?$")
 
@@ -253,9 +282,7 @@ def _by_words(text: str) -> Iterator[Span]:
     masked = _disguised(text, raw, lines)
     if not suspects and not masked:
         return
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
     done = -1
     for i in sorted(suspects | masked):
         if i <= done or i >= len(lines):
@@ -267,15 +294,16 @@ def _by_words(text: str) -> Iterator[Span]:
         else:
             words = set(b" ".join(folded[first : done + 1]).split())
         in_mask = bool(masked) and not masked.isdisjoint(span)
-        readable = guard_rules.possible(words) or guard_sense.possible(words)
+        readable = _possible(words)
         marked = not words.isdisjoint(_MARK_WORDS)
         if not (readable or in_mask or marked):
             continue
         passage = "\n".join(lines[first : done + 1])
-        for start, end, reason in _read(passage, readable, in_mask) if readable or in_mask else ():
+        for start, end, reason in _read(passage, words, readable, in_mask) if readable or in_mask else ():
             yield starts[first] + start, starts[first] + end, reason
-        small = passage.lower() if marked else ""
-        if not any(sign in small for sign in _MARK_SIGNS):
+        if not words.isdisjoint(_SPEAKERS):
+            yield from _talk(passage, starts[first])
+        if not marked or not _MARK_SIGN.search(passage.lower()):
             continue
         for mark in (*_MARK.finditer(passage), *_MARK_IN_PROSE.finditer(passage)):
             at = starts[first] + mark.start()
@@ -287,6 +315,22 @@ def _by_words(text: str) -> Iterator[Span]:
                     _line_end(text, starts[first] + mark.end()),
                     "chat template",
                 )
+
+
+def _possible(words: set[bytes]) -> bool:
+    """Whether a text of these folded words may be an attack by what it says."""
+    return guard_rules.possible(words) or guard_sense.possible(words)
+
+
+def _talk(passage: str, offset: int) -> Iterator[Span]:
+    """A made-up conversation in which a model agrees to something: it would be taken for what was said before."""
+    turns = [*_SPEAKER.finditer(passage)] if ":" in passage or "]" in passage else []
+    if (
+        len({turn[0].strip("[(*)]:").lower() for turn in turns}) > 1
+        and any(turn[1] for turn in turns)
+        and _AGREED.search(passage, turns[0].end())
+    ):
+        yield offset + turns[0].start(), offset + _line_end(passage, turns[-1].end()), "made-up conversation"
 
 
 def _paragraph(lines: list[str], i: int) -> tuple[int, int]:
@@ -301,7 +345,8 @@ def _paragraph(lines: list[str], i: int) -> tuple[int, int]:
 
 def _goes_on(line: str, following: str) -> bool:
     """Whether the second line may continue the first one's sentence."""
-    if not line or not following or line.isspace() or following.isspace():
+    start = following.lstrip()
+    if not start or start.startswith(("- ", "* ", "| ")) or not line or line.isspace():
         return False
     sign = _sign(following)
     return sign in _GOES_ON and (not sign or sign == _sign(line))
@@ -332,15 +377,16 @@ def _pieces(passage: str) -> list[tuple[int, int, bool]]:
     return pieces
 
 
-def _read(passage: str, readable: bool, masked: bool) -> Iterator[Span]:
+def _read(passage: str, words: set[bytes], readable: bool, masked: bool) -> Iterator[Span]:
     """Each piece of a passage that breaks a rule; what follows one in its line is judged by the company it keeps."""
     pieces = _pieces(passage)
     bad: dict[int, dict[str, None]] = {}  # piece → its reasons, each once
     run: list[tuple[int, str]] = []
+    unlike = masked or not words.isdisjoint(_TURNED)
     for n, (start, end, final) in enumerate(pieces if readable else ()):
-        run.append((n, fold(_LOCAL.sub("] ", passage[start:end]))))
+        run.append((n, _LOCAL.sub("] ", passage[start:end])))
         if final or n + 1 == len(pieces):
-            for read in sentence(run):
+            for read in sentence((k, fold(piece)) for k, piece in run) if _worth_reading(run) else ():
                 for reason, where in judge(read):
                     for piece in where:
                         bad.setdefault(piece, {})[reason] = None
@@ -354,12 +400,20 @@ def _read(passage: str, readable: bool, masked: bool) -> Iterator[Span]:
         if n in bad:
             continue
         text = passage[start:end]
-        reason = _unmasked(text, masked)
+        reason = _unmasked(text, masked) if unlike else ""
         if reason:
             bad[n] = {reason: None}
         elif n - 1 in bad and "\n" not in passage[pieces[n - 1][1] : start] and _verdict(text, COMPANY):
             bad[n] = bad[n - 1]
     return ((pieces[n][0], pieces[n][1], reason) for n, reasons in bad.items() for reason in reasons)
+
+
+def _worth_reading(pieces: list[tuple[int, str]]) -> bool:
+    """Whether a sentence may be an attack by its words alone: asked before they are read in order, which costs more."""
+    text = " ".join(piece for _, piece in pieces)
+    if text.isascii():
+        return _possible(set(text.encode().translate(guard_rules.FAST, guard_rules.FAST_DROP).split()))
+    return _possible(set(fold(text).encode().split()))
 
 
 def _verdict(text: str, further: dict[str, list[Rule]]) -> str:
@@ -378,25 +432,42 @@ def _verdict(text: str, further: dict[str, list[Rule]]) -> str:
 
 _SHAPE = bytes(97 if c < 128 and chr(c).isalpha() else 48 if 48 <= c < 58 else 32 if c < 128 else c for c in range(256))
 _DIGITS_TOO = bytes(97 if c == 48 else c for c in range(256))
-_MASKS = (b" a a a a ", b"000 000 000 ", b"00000000 00000000 00000000 ")
+_MASKS = (b" a a ", b"000 000 000 ", b"00000000 00000000 00000000 ")
 _MASKS_WITH_DIGITS = (b"a" * 24, b" aa aa aa aa aa aa ")
 """How single letters look, codes in decimal and binary (`a` a letter, `0` a digit), long runs and codes in hex (`a`
 either)."""
 
 _ESCAPE = re.compile(
-    r"%([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});|&([a-zA-Z]{2,8});"
+    r"%([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})|\\u?([0-9A-Fa-f]{4})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});|&([a-zA-Z]{2,8});"
 )
 _INLINE = re.compile(r"</?[a-zA-Z][^<>]{0,80}>|<!--[^<>]{0,80}-->")
-_SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[\s._*/|~·-]{1,3}[^\W_](?![^\W_])){3,}")
-_RUN = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,}={0,6}")
+_SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[\s._*/|~·•-]{1,3}[^\W_](?![^\W_])){3,}")
+_BETWEEN = re.compile(r"[\W_]+")
+_RUN = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,6}")
+_FORERUN = re.compile(r"^(?:0x|x|sha\d{3}-)")
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ ,:]{1,2}){7,}(?:0x)?[0-9A-Fa-f]{2}(?![0-9A-Za-z])")
 _DECIMAL = re.compile(r"(?<!\d)(?:\d{2,3}[ ,]{1,2}){7,}\d{2,3}(?!\d)")
 _BINARY = re.compile(r"(?<!\d)(?:[01]{8} ?){7,}(?!\d)")
-_ENTITIES = {"nbsp": " ", "shy": "", "lt": "<", "gt": ">", "amp": "&", "quot": '"', "zwj": "", "zwnj": "", "Tab": " "}
+_IN_ADDRESS = re.compile("[=?&]")
+_ENTITIES = {
+    "nbsp": " ",
+    "shy": "",
+    "lt": "<",
+    "gt": ">",
+    "amp": "&",
+    "quot": '"',
+    "zwj": "",
+    "zwnj": "",
+    "Tab": " ",
+    "colon": ":",
+    "NewLine": " ",
+}
 
 
 def _disguised(text: str, raw: bytes, lines: list[str]) -> set[int]:
     """The lines that look like something other than words."""
+    for dot in (b"\xc2\xb7", b"\xe2\x80\xa2"):
+        raw = raw.replace(dot, b".")
     letters = b" " + raw.translate(_SHAPE)
     found: set[int] = set()
     for shape, masks in ((letters, _MASKS), (letters.translate(_DIGITS_TOO), _MASKS_WITH_DIGITS)):
@@ -404,11 +475,14 @@ def _disguised(text: str, raw: bytes, lines: list[str]) -> set[int]:
             at, number, counted = shape.find(mask), 0, 0
             while at >= 0:
                 number += raw.count(b"\n", counted, at)
-                found.update((number, number + 1) if mask[0] == 32 else (number,))
+                near = (number, number + 1) if mask[0] == 32 else (number,)
+                found.update(i for i in near if mask is not _MASKS[0] or _SPACED.search(lines[min(i, len(lines) - 1)]))
                 counted = at
                 at = raw.find(b"\n", at)
                 at = shape.find(mask, at) if at >= 0 else -1
     escaped = any(c in text for c in "%\\&")
+    if " 0x" in text:
+        found.update(i for i, line in enumerate(lines) if line.count(" 0x") > 6)
     tagged = "<" in text
     if escaped or tagged:
         for i, line in enumerate(lines):
@@ -430,24 +504,37 @@ def _unmasked(piece: str, masked: bool, depth: int = 0) -> str:
 
 def _reason(readings: Iterable[tuple[str, dict[str, list[Rule]]]], depth: int) -> str:
     for reading, further in readings:
-        if _verdict(reading, further) or (further and depth < 2 and _unmasked(reading, True, depth + 1)):
+        if _verdict(reading, further) or (depth < 2 and _unmasked(reading, True, depth + 1)):
             return "disguised instruction"
     return ""
 
 
 def _readings(piece: str) -> Iterator[tuple[str, dict[str, list[Rule]]]]:
     """All that a piece may say in the clear, and what more condemns it: code that spells out a command."""
-    for pattern, read in ((_ESCAPE, _unescape), (_INLINE, lambda m: ""), (_SPACED, lambda m: apart(m[0]))):
+    plain = _ESCAPE.sub(_unescape, piece)
+    if plain != piece:
+        yield _IN_ADDRESS.sub(" , ", plain), {}
+    for pattern, read in ((_INLINE, lambda m: ""), (_SPACED, _joined)):
         plain = pattern.sub(read, piece)
         if plain != piece:
             yield plain, {}
     for match in _RUN.finditer(piece):
         yield apart(match[0]), {}
-        yield from ((text, DISGUISE) for text in _decoded(match[0]))
+        for run in {match[0], _FORERUN.sub("", match[0])}:
+            yield from ((text, DISGUISE) for text in _decoded(run))
     for pattern, base in ((_HEX, 16), (_DECIMAL, 10), (_BINARY, 2)):
         for match in pattern.finditer(piece):
             codes = re.findall(r"[01]{8}" if base == 2 else r"(?<!0)[0-9A-Fa-f]{2,3}", match[0])
             yield "".join(chr(int(code, base) & 255) for code in codes), DISGUISE
+
+
+def _joined(match: re.Match[str]) -> str:
+    """Single letters put together: what mostly stands between them goes, what stands there seldom is a space."""
+    gaps = _BETWEEN.findall(match[0])
+    usual = max(sorted(set(gaps)), key=gaps.count)
+    if len(set(gaps)) == 1:
+        return apart(match[0])
+    return _BETWEEN.sub(lambda gap: "" if gap[0] == usual else " ", match[0])
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -41,9 +41,12 @@ FOREIGN = re.compile("[^\x00-\x7f§©°·×‐-‧›‹→←⇒⇔─-╿■-�
 _UNSPACED_SCRIPT = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")
 
 
+_NO_AI = re.compile(r"\b(?:[Aa]l|41)\b")
+"""Al, "et al." and "41.5" are no "AI", though an l is as good as an i."""
+
+
 def _letters(text: str) -> str:
-    if " al" in text or "41" in text:  # "et al." and "41.5" are no "AI", though an l is as good as an i
-        text = re.sub(r"\b(?:al|41)\b", "also", text)
+    text = _NO_AI.sub("also", text)
     if text.isascii():
         return text.translate(_TABLE)
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)).lower()
@@ -186,7 +189,8 @@ _ROT13 = str.maketrans(
 _SECRET_WRITING = [
     w for name in ("OVERRIDE", "DIRECTIVE", "PRIOR") for w in CLASSES[name].split() if len(w) > 5 and w.isascii()
 ]
-ROTATED = frozenset(fold_word(word.translate(_ROT13)) for word in _SECRET_WRITING)
+_EVERYWHERE = "the and your you user assistant please must model human agent with this".split()
+ROTATED = frozenset(fold_word(word.translate(_ROT13)) for word in _SECRET_WRITING + _EVERYWHERE)
 BACKWARDS = frozenset(fold_word(word[::-1]) for word in _SECRET_WRITING)
 
 ODD = (frozenset(_SPELT) - set(_TELLING)) | ROTATED | BACKWARDS

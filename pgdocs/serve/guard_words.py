@@ -147,7 +147,6 @@ RULES = [
         ^ OVERRIDE *what ..1 developers|developer|user|operator|admin said|says|told|wants
         *never refuse|decline ..3 anything|any|request|requests|page|this
         ^ OVERRIDE ..2 *DIRECTIVE of|from the user|users|developer|operator|system|human
-        ^ *override ,
         whatever the user *asks|says|wants
         accepted|accept|acknowledge ..1 these|the|this|your ..1 new *instructions|directive|instruction
         you|and ..1 *acknowledge|confirm you|that|the|this ..4 instructions|instruction|understand|override
@@ -278,7 +277,7 @@ RULES = [
         what|which are|were|is ..1 *your ..2 DIRECTIVE|rules
         SHOW everything|all|text|words ..1 *above|before|preceding ..4 verbatim|starting|beginning|you|code|exactly
         ^ SHOW everything|all ..2 *your|you ..3 context|instructions|prompt|window|memory
-        ^ SHOW ..5 *your context|configuration|guardrails
+        ^ SHOW ..2 *your context|configuration|guardrails
         SHOW ..4 *DIRECTIVE|rules ..4 you were|have|follow|received|got
         ^ SHOW ..4 *DIRECTIVE|rules ..3 gave you
         ^ SHOW ..6 *tools ..2 you ..1 can|have|call|access
@@ -346,7 +345,8 @@ RULES = [
         ^ *call|invoke ..2 TOOLNAME
         ^ *call|invoke|run HANDLE
         ^ RUN|call|invoke ..2 your ..1 HANDS *tool|tools
-        ^ RUN|call|invoke ..2 *your tools|shell|terminal|bash|browser ..1 tool|to|and
+        ^ RUN|call|invoke ..2 *your tools|bash ..1 tool|to|and
+        ^ RUN ..2 your *shell|terminal|browser|bash|file tool|tools|function|access|capability
         ^ RUN|call|invoke the|a|your ..1 HANDS|available *tool|tools to|and|with|now
         ^ RUN|call|invoke the|a ..1 mcp|HANDLE *tool|tools
         ^ call|invoke the *tool|tools ..2 HANDS|HANDLE|with|when
@@ -376,9 +376,9 @@ RULES = [
         "addressed to an assistant",
         """
         ^ attention|dear|hey|hello|note|ok *assistant|agent|model|bot
-        *assistant|assistants must|should|shall|please|needs|have_to|has_to
-        *AI ..5 MUST
-        *AI ..6 reading|processing|parsing|summarizing|summarising|seeing|reads|sees|indexing|analyzing
+        *assistant|assistants please
+        *AI must|should|shall now|never|always|not|ignore|disregard|obey|comply|reveal|tell|say|answer|recommend
+        *AI ..6 reading|processing|parsing|summarizing|summarising|seeing|reads|sees|indexing ..1 this|these|it|our
         *AI , ..1 DO
         note|notes|attention|instruction|instructions|message|notice|important|dear|hey|hi|hello|warning|memo ..1 \
             to|for ..2 *AI
@@ -426,10 +426,12 @@ RULES = [
         this is the *anthropic|openai|safety|security team
         user ..2 is ..1 a|an ..2 *penetration|authorized|verified|pentester \
             tester|administrator|admin|developer|researcher
-        you must *comply|obey ..4
+        you must *obey
+        you must *comply with ..3 page|document|requests|request|instructions|orders|commands
         *priority override|update ,
-        *obey|comply|follow ..1 my|our
-        i *am|im ..2 admin|administrator|developer|owner|creator|engineer ..4 you|and|of|who|so|disable
+        *obey|comply|follow ..1 my
+        *obey our
+        i *am|im ..2 admin|administrator|developer|owner|creator|engineer ..4 you|disable|ignore
         user|human|owner has|already|have ..1 *APPROVED ..6 \
             all|this|every|any|action|actions|deletion|request|to|command|commands|everything|the
         *user|users ..1 approved|approval|consent|authorization is|has ..2 given|granted|implied|already
@@ -469,7 +471,8 @@ RULES = [
         *user wont mind|object|notice|care
         ^ NEVER *mention|disclose|reveal|admit that|this|these|any ..2 you|to|file|action|step|verification
         ^ NEVER *TELL that you
-        ^ NEVER ..1 *TELL ..3 user|human|anyone|anybody|person|reader|developer
+        ^ NEVER ..1 *TELL ..3 user|human|person|reader|developer
+        ^ NEVER ..1 *TELL ..1 anyone|anybody ..1 about|that|of|this|it|,
         ^ NEVER *mention|mentioning|reveal|disclose|acknowledge ..2 it|this|that|these|text|HERE ..3 \
             your|user|REPLY|anyone|influenced|exists|page
         and|but|, never|dont|do_not *mention|acknowledge|disclose it|this|that
