@@ -242,6 +242,15 @@ def test_pages_whose_terms_are_unknown_are_not_handed_on(pages: Path, tmp_path: 
     assert not (tmp_path / "dist").exists()
 
 
+def test_a_wheel_names_its_sources_without_a_manifest(tmp_path: Path) -> None:
+    """Pages that were copied without it: the installed server still knows what it has, also beside an added folder."""
+    shutil.copytree(PAGES, tmp_path / "docs")
+    file, _ = build_wheel(tmp_path / "docs", tmp_path / "dist")
+    with zipfile.ZipFile(file) as wheel:
+        told = json.loads(wheel.read("pgdocs/manuals/docs/.manifest.json"))
+    assert {name: entry["label"] for name, entry in told.items()} == {"pg": "PostgreSQL 18", "postgis": "PostGIS 3.5"}
+
+
 def test_every_licence_has_its_text() -> None:
     """What the metadata names is in the package."""
     for licence in LICENCES.values():

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="scrape_docs.py",
+        prog=script if (script := Path(sys.argv[0]).name) == "scrape_docs.py" else "pgdocs scrape",
         description="Copy the PostgreSQL and PostGIS manuals into a folder of markdown. "
         "Can be stopped at any time: the same command fetches what is missing.",
     )

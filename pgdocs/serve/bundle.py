@@ -134,11 +134,12 @@ def _stage(docs: Path, stage: Path, held: Sequence[Holding]) -> dict[str, Any]:
 
 
 def _told(docs: Path, held: Sequence[Holding]) -> dict[str, Any]:
-    """What the folder's manifest tells of these sources, without the names of this machine's folders."""
-    names = {holding.source for holding in held}
-    told = {name: entry for name, entry in manifest(docs).items() if name in names}
+    """What the folder's manifest tells of these sources, without the names of this machine's folders; of one that it
+    knows nothing of, what is seen: a source that is added to the wheel's later would otherwise seem to be alone."""
+    known = manifest(docs)
+    told = {h.source: known.get(h.source, {"label": h.label, "pages": h.pages}) for h in held}
     for entry in told.values():
-        if not re.match(r"https?://", str(entry.get("from", ""))):
+        if "from" in entry and not re.match(r"https?://", str(entry["from"])):
             entry["from"] = "a copy"
     return told
 
