@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known = {page: frozenset(found) for page, found in sections.items()}
     tuned, held = halves(load(HERE / "questions.jsonl", known))
     sets = {"own, tuned on": tuned, "own, only measured": held, "blind": load(HERE / "blind.jsonl", known)}
-    none = {"own": load(HERE / "none.jsonl", known)}
+    none = {"own": load(HERE / "none.jsonl", known), "blind": load(HERE / "blind_none.jsonl", known)}
     if SHARED.is_dir():
         sets = {"development": load(SHARED / "questions_dev.jsonl", known), **sets}
         none = {"development": load(SHARED / "none_dev.jsonl", known), **none}

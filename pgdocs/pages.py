@@ -33,7 +33,6 @@ PATH_SEPARATOR = " › "
 DEFAULT_SOURCE = "docs"
 """The source of a plain markdown file whose name has no `<source>__` before it."""
 
-_ANCHORS = re.compile(r"(?<!\s)(?:\s*\{#[^\s{}]+\})+\s*$")
 _ANCHOR = re.compile(r"\{#([^\s{}]+)\}")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*\S)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -157,8 +156,22 @@ def _first_heading(text: str) -> str:
 
 def split_anchors(line: str) -> tuple[str, list[str]]:
     """`DISTINCT Clause {#SQL-DISTINCT}` → (`DISTINCT Clause`, [`SQL-DISTINCT`])."""
-    found = _ANCHORS.search(line)
-    return (line[: found.start()], _ANCHOR.findall(found[0])) if found else (line, [])
+    names: list[str] = []
+    end = _stripped(line, len(line))
+    while line[end - 1 : end] == "}":  # backwards: a search from the left takes quadratic time for a line of anchors
+        last = _ANCHOR.fullmatch(line, max(line.rfind("{#", 0, end), 0), end)
+        if not last:
+            break
+        names.append(last[1])
+        end = _stripped(line, last.start())
+    return (line[:end], names[::-1]) if names else (line, [])
+
+
+def _stripped(line: str, end: int) -> int:
+    """The length of `line[:end].rstrip()`."""
+    while end and line[end - 1].isspace():
+        end -= 1
+    return end
 
 
 def with_anchors(line: str, anchors: Iterable[str]) -> str:
@@ -207,25 +220,25 @@ def split_sections(page: Page) -> list[Section]:
 
 def split_blocks(text: str) -> list[Block]:
     """Cut at blank lines; a fence, a table, a quotation and a list item with its indented paragraphs stay whole."""
-    blocks: list[Block] = []
+    blocks: list[tuple[str, list[str]]] = []  # kind, lines
     previous = ""  # the kind of the line before; "" after a blank line or a fence
     for line, fence in scan_lines(text):
         if fence in ("code", "close"):
-            blocks[-1] = Block("fence", f"{blocks[-1].text}\n{line}")
+            blocks[-1][1].append(line)
             previous = ""
         elif not fence and not line.strip():
             previous = ""
         else:
             kind = "fence" if fence else _block_kind(line)
-            below_item = kind == "text" and line.startswith("  ") and blocks and blocks[-1].kind == "item"
+            below_item = kind == "text" and line.startswith("  ") and blocks and blocks[-1][0] == "item"
             if kind == previous != "item" or (kind == "text" and previous in ("item", "quote")):
-                blocks[-1] = Block(blocks[-1].kind, f"{blocks[-1].text}\n{line}")
+                blocks[-1][1].append(line)
             elif below_item:
-                blocks[-1] = Block("item", f"{blocks[-1].text}\n\n{line}")
+                blocks[-1][1].extend(("", line))
             else:
-                blocks.append(Block(kind, line))
-            previous = blocks[-1].kind
-    return blocks
+                blocks.append((kind, [line]))
+            previous = blocks[-1][0]
+    return [Block(kind, "\n".join(lines)) for kind, lines in blocks]
 
 
 def join_blocks(blocks: Iterable[Block]) -> str:
@@ -268,6 +281,20 @@ def plain(text: str) -> str:
     return "\n".join(
         line if fence or not line.endswith("}") else split_anchors(line)[0] for line, fence in scan_lines(unlink(text))
     )
+
+
+def telling_blocks(text: str) -> list[Block]:
+    """The blocks of a text as plain text, but for those that are links alone (See Also) beside others that say more."""
+    blocks = split_blocks(text)
+    telling = [block for block in blocks if not _is_links(block)]
+    if all(block.kind == "heading" for block in telling):
+        telling = blocks
+    return [Block(block.kind, plain(block.text)) for block in telling]
+
+
+def _is_links(block: Block) -> bool:
+    rest, found = _LINK.subn("", block.text)
+    return found > 0 and block.kind in ("text", "item") and not re.search(r"\w{2}", rest.replace("and", ""))
 
 
 def split_cells(row: str) -> list[str]:

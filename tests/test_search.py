@@ -431,3 +431,23 @@ def test_another_products_name_finds_ours(tmp_path: Path) -> None:
     found = index.search("mysql group_concat", 1)[0]
     assert found.doc_name == "pg__functions-gather"
     assert "Gathers string." in found.snippet
+
+
+def test_an_address_finds_its_page(index: DocumentSearchIndex) -> None:
+    """Whoever pastes a link means that page, whatever its words are."""
+    found = index.search(f"{SITE.format('pg', 'config-steeping')}#GUC-LID-ON", 2)
+    assert found[0].doc_name == "pg__config-steeping"
+    assert found[0].score > 0.99
+
+
+def test_a_list_of_links_is_no_answer(tmp_path: Path) -> None:
+    """See Also says nothing about the subject; in a table of contents links are all there is."""
+    body = "Pours slowly. {#SLOW}\n\n## See Also\n\n[POUR](sql-pour.html), [DRIP](drip.html) and [SIEVE](sieve.html)"
+    (tmp_path / "pg__slow.md").write_text(render_page(page("pg", "slow", "SLOW POUR", body, PG)), encoding="utf-8")
+    listed = page("pg", "list", "Pots", "- [Kettle](kettle.html)\n- [Samovar](samovar.html)", PG, "contents")
+    (tmp_path / "pg__list.md").write_text(render_page(listed), encoding="utf-8")
+    index = DocumentSearchIndex(tmp_path, tmp_path.parent / "cache.pkl")
+    slow = index.search("slow pour", 1)[0].snippet
+    assert "Pours slowly." in slow
+    assert "DRIP" not in slow
+    assert "Samovar" in index.search("list of pots: kettle, samovar", 1)[0].snippet

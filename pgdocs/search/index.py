@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
@@ -360,6 +361,9 @@ class DocumentSearchIndex:
         state = self._ready
         state.check(source, kind)
         asked = state.query(query, kind)
+        if re.fullmatch(r"\s*\w+://\S+\s*", query):
+            with contextlib.suppress(PageNotFound):
+                asked = replace(asked, page=self._find(query).doc_name)
         return state, asked, state.allowed(source, asked.scope, kind)
 
     def query(self, text: str) -> Query:

@@ -68,7 +68,8 @@ def readings(typed: str) -> list[str]:
     text = " ".join(typed.split()).strip(" `'\"")
     text = text if text.startswith("\\") else text.rstrip(" ;`'\"")
     found = [text]
-    if (operation := _OPERATION.fullmatch(text)) and (operation[1] or operation[3]):
+    operation = _OPERATION.fullmatch(text)
+    if operation and (operation[1] or operation[3]) and not re.fullmatch(r"\w+-\w+", text):  # work-mem is a slip
         found.append(operation[2])
     if called := re.match(r"([A-Za-z_][\w.]*)\s*\(", text):
         found.append(called[1])

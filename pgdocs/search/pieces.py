@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pgdocs.pages import Block, plain, split_blocks
+from pgdocs.pages import Block, plain, telling_blocks
 from pgdocs.search.budget import count_tokens
 
 WHOLE = 200
@@ -107,7 +107,8 @@ def _opening(passages: Sequence[ScoredPassage], hit: ScoredPassage) -> tuple[tup
 def pieces(text: str) -> tuple[tuple[str, Block, int], ...]:
     """(kind, block, tokens) of each part of a passage, as plain text: without links and anchors."""
     found: list[tuple[str, Block]] = []
-    for block in split_blocks(without_urls(text)):
+    for telling in telling_blocks(text):
+        block = Block(telling.kind, _URL.sub(r"\1[:]//", telling.text))
         lines = block.text.split("\n")
         before = found[-1][1] if found else Block("", "")
         if block.kind == "heading":

@@ -120,7 +120,8 @@ class Explained:
 @dataclass(frozen=True)
 class Query:
     """A query as the index sees it: its text; with our names for other products' in it (`words`); (term, weight)s and
-    (pair, 1)s; the idf of all terms of the text, unknown ones too; names and scope."""
+    (pair, 1)s; the idf of all terms of the text, unknown ones too; names and scope; the page whose
+    address it is, if any."""
 
     text: str
     words: str
@@ -129,6 +130,7 @@ class Query:
     mass: float
     mentions: list[Mention]
     scope: Scope
+    page: str = ""
 
 
 class Field:
@@ -347,6 +349,8 @@ class Ranker:
     def _names(self, query: Query, passages: Floats) -> Floats:
         """What the names in the query say for each page; for the passages that define them it is added in place."""
         pages = np.zeros(len(self.pages), dtype=np.float32)
+        if query.page:
+            pages[self.number[query.page]] += self.weights.whole
         worth = {
             WHOLE: self.weights.whole,
             PART: self.weights.part,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, plain, split_blocks
+from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, telling_blocks
 from pgdocs.search.pieces import ScoredPassage
 from pgdocs.search.tokens import tokens
 
@@ -72,7 +72,7 @@ def _pieces(passage: ScoredPassage, matcher: Matcher, limit: int) -> list[_Piece
 @lru_cache(maxsize=1024)  # the passages that are found again and again
 def _blocks(text: str) -> tuple[Block, ...]:
     """The blocks of a passage; a heading in it becomes bold, as the headings around it are the results' own."""
-    blocks = split_blocks(plain(text))
+    blocks = telling_blocks(text)
     return tuple(Block(b.kind, f"**{b.text.lstrip('# ')}**") if b.kind == "heading" else b for b in blocks)
 
 
