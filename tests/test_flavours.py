@@ -513,6 +513,14 @@ def test_pages_that_are_links_to_elsewhere_are_no_pages(tmp_path: Path) -> None:
     assert pages(tmp_path / "out") == ["a__a"]
 
 
+def test_names_with_blanks_and_capitals_are_pages_with_addresses(tmp_path: Path) -> None:
+    """An address with a blank in it ends there for everyone who follows it."""
+    put(tmp_path, {"h/First Pot.MD": "# First\n", "h/Ä.md": "# A\n"})
+    assert add(tmp_path / "docs", "h", tmp_path / "h", "--url=https://teahouse.example/{path}/") == 0
+    urls = {page(tmp_path / "docs", name).url for name in pages(tmp_path / "docs")}
+    assert urls == {"https://teahouse.example/First%20Pot/", "https://teahouse.example/%C3%84/"}
+
+
 def test_a_page_that_git_lfs_keeps_is_told_not_indexed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three lines of hashes would answer nobody."""
     put(tmp_path, {"h/a.md": "# A\n", "h/b.md": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"})

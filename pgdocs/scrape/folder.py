@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from urllib.parse import quote
 
 from pgdocs.errors import ScrapeError
 from pgdocs.pages import PATH_SEPARATOR, Page, doc_name, split_anchors
@@ -127,7 +128,7 @@ class Folder:
 
     def address(self, path: str) -> str:
         """The URL of the page at that place; "" where the folder's pages have none."""
-        return re.sub(r"(?<!:)//+", "/", self.url.format(path=path)) if self.url else ""
+        return re.sub(r"(?<!:)//+", "/", self.url.format(path=quote(path, safe="/%"))) if self.url else ""
 
     # --- one page ---------------------------------------------------------------------------------------------
 
@@ -224,7 +225,8 @@ def _text(file: Path) -> str:
 
 
 def _suffix(name: str) -> str:
-    return next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
+    """`.md` or its like as the name spells it, "" for what is no page."""
+    return next((name[-len(suffix) :] for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
 
 
 def _heading(text: str) -> tuple[str, str]:

@@ -98,7 +98,11 @@ def write_atomically(file: Path, content: bytes) -> None:
     temporary = file.with_name(_TEMPORARY.format(os.getpid()))
     try:
         temporary.write_bytes(content)
-        temporary.replace(file)
+        try:
+            temporary.replace(file)
+        except FileNotFoundError:  # another run has just swept it out
+            temporary.write_bytes(content)
+            temporary.replace(file)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
