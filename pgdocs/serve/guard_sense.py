@@ -76,7 +76,8 @@ MEANINGS = {
         everything_upstream
         vorherigen bisherigen fruheren anteriores previas precedentes precedenti wczesniejszych poprzednich 以前 之前
         最开头""",
-    "VOID": """reassign~ außer_acht
+    "VOID": """relieved_of as_advisory put_behind leave_behind leave_your_instructions need_not_keep_to
+        reassign~ außer_acht
         closed_out closed move_on no_longer_needs no_need_to_honour considered_obsolete out_the_window
         crumple~ shrug_off shake_off expired_at switched_off is_off turned_off not_in_force dispensed_with throw_out
         more_weight lets_you_off typo skip~ sin_efecto ausser_acht prevaut prevalecen prevalece prevale
@@ -98,7 +99,8 @@ MEANINGS = {
         aufgehoben ignorieren ignoriere vergiss vergessen ungultig hinfallig olvida olvide ignorar ignore_as
         desconsiderar desconsidere oublier oubliez pominiecie pominac zignorowac dimentica dimenticare trascura
         無視 忽略 无视 忘记 忘掉 скрой забудь игнорировать""",
-    "FREE": """approve_every approves_every approve_all authority_to_approve
+    "FREE": """who_refuses_nothing refuses_nothing never_given_any answer_to_this_page answers_to_this_page
+        free_of_ethical no_ethics approve_every approves_every approve_all authority_to_approve
         unmoderated no_usage_policy no_obligation without_content_policy no_content_policy says_yes_to_everything
         says_anything evil_twin no_ethical without_ethical who_says_yes no_moderation free_of_any sin_restricciones
         ohne_einschrankungen sans_restrictions senza_restrizioni bez_ograniczen sem_restricoes
@@ -108,7 +110,7 @@ MEANINGS = {
         no_scruples no_approval no_guardrails no_oversight never_refuses never_says_no never_say_no no_orders
         may_bypass free_mind takes_no_orders anything_goes exempt_from above_the_rules amoral evil
         fully_autonomous safety_off""",
-    "ROLE": """ahora_eres eres you_are du_bist sie_sind vous_etes tu_es consider_itself regard_itself
+    "ROLE": """ahora_eres eres du_bist sie_sind vous_etes tu_es consider_itself regard_itself
         regards_itself considers_itself
         takes_on_the_character part_of_the character_of mask skin assumes_the assumes represents now_represents
         persona+ identity designation reassigned character alter_ego role position takes_on take_on adopt~
@@ -140,7 +142,7 @@ MEANINGS = {
         host_name_and_password configuration_files passwd content_of_the_env ssh_id_rsa secret_key+
         credential+ password+ passphrase+ secret+ api_key+ apikey+ private_key+ ssh_key+ access_token+
         bearer_token auth_token+ session_token+ connection_string+ env_file env dotfile+ pgpass id_rsa netrc keychain
-        cookies environment_variable+ environment_file+ keys_found hostnames pg_hba_conf source_code config_file+
+        cookies environment_variable+ environment_file+ keys_found hostnames pg_hba_conf  config_file+
         personal_data wallet known_hosts git_history bash_history kubeconfig
         zugangsdaten passwort passworter contrasena contrasenas credenciales credenciais senha senhas mot_de_passe
         mots_de_passe credenziali dane_uwierzytelniajace 密码 密钥""",
@@ -222,7 +224,7 @@ MEANINGS = {
         ends_with begins_with begin_with starts_with start_with open_with opens_with include_the_link
         include_https include_a_link insecure swap~ claim~ vouch~ plug plugs link_to banner
         empfehlen empfiehl recomendar recomiende recommander polecac raccomandare""",
-    "LASTING": """remains_binding remains_in_force
+    "LASTING": """when_someone_asks when_somebody_asks when_anyone_asks remains_binding remains_in_force
         until_further_notice for_the_duration duration_of with_immediate_effect across_sessions each_query
         as_of_this_page henceforward every_code_sample every_time_the_user every_time_the tomorrow whenever_databases
         till_the_end all_of_todays comes_up_again retains each_tale hereafter
@@ -287,6 +289,7 @@ MEANINGS = {
     "READS": """reading reads citing processing summarising summarizing consulting visiting interpreting parsing quoting
         indexing""",
     "ITS": "its your their su sa seine seiner ihrem deinem sua ton votre",
+    "ATTACK": "attack+ attacker+ injection injections malicious vulnerability",
     "NIX": "nothing nichts nada rien niente nic",
     "HANDLE": """write_file send_email delete_file delete_files send_mail run_command http_request execute_command
         delete_backup
@@ -331,6 +334,7 @@ NEAR = """
     AI ..2 RULES = YOURS
     GIVEN ..8 INSTR = YOURS
     INSTR ..8 GIVEN = YOURS
+    RULES ..8 GIVEN = YOURS
     YOUR ..4 INNER = OWN
     ITS ..3 HANDS = TOOLS
     TELL ..4 NIX = QUIET
@@ -340,6 +344,7 @@ bounds of a clause, DOES is a verb that may be said of someone, CALLED someone's
 verb that opens a clause."""
 
 ORDERS = """
+    instruction override: *YOURS AI VOID
     instruction override: *AI INSTR VOID
     instruction override: *AI RULES VOID TOLD
     instruction override: *YOURS VOID TOLD
@@ -479,6 +484,7 @@ def _vocabulary() -> tuple[dict[str, int], dict[str, list[tuple[tuple[str, ...],
 _WORDS, _PHRASES = _vocabulary()
 _START, _END, _ORDER, _CALLED, _SINK, _CODE = map(_bit, ("START", "END", "ORDER", "CALLED", "SINK", "CODE"))
 _BASE, _AI = _bit("BASE"), _bit("AI")
+_ATTACK = _bit("ATTACK")
 _SOMEONE = _AI | _bit("AGENT")
 
 
@@ -560,7 +566,8 @@ def weigh(read: Sentence, text: str) -> str:
             if tuple(tokens[at:end]) == phrase and read.pauses.isdisjoint(range(at + 1, end)):
                 marks[at] |= bits
                 marks[end - 1] |= bits
-    if not _enough(reduce(int.__or__, marks, 0)):
+    seen = reduce(int.__or__, marks, 0)
+    if not _enough(seen):
         return ""
     for at, bits in enumerate(marks):
         start = at == 0 or at in read.pauses
@@ -569,6 +576,8 @@ def weigh(read: Sentence, text: str) -> str:
         edge = at < 3 or at + 3 > len(marks)
         if (bits & _AI or (bits & _SOMEONE and edge)) and start and at + 1 in read.pauses:
             marks[at] |= _CALLED
+    if seen & _ATTACK and not reduce(int.__or__, marks) & (_ORDER | _CALLED | _bit("ASK") | _bit("YOUR")):
+        return ""  # a text on such attacks tells what others do
     for at in range(0, max(1, len(marks) - WINDOW // 2), WINDOW // 2):
         for reason, needs in _given(marks[at : at + WINDOW]):
             if (not needs & _SINK or _ADDRESS.search(text)) and (not needs & _CODE or _CODE_MARK.search(text)):
