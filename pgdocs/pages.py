@@ -40,13 +40,14 @@ _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?:[^\s()]|\([^\s()]*
 _TWIN = re.compile(r"~\d+$")
 _HEADER = re.compile(
     r"# (?P<title>.+)\n\n(?=Source: |Path: |Kind: )"
-    r"(?:Source: (?P<url>.+)\n)?(?:Path: (?P<path>.+)\n)?(?:Kind: (?P<kind>.+)\n)?\n---\n"
+    r"(?:Source: (?:(?P<url>https?://\S+)|.*)\n)?(?:Path: (?P<path>.+)\n)?(?:Kind: (?P<kind>.+)\n)?\n---\n"
 )
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page of a manual. `body` is the markdown below the header, `path` leads from the product to the page."""
+    """One page of a manual. `body` is the markdown below the header, `path` leads from the product to the page, `url`
+    is of the web: a script, data or words in its place are no address and aren't read."""
 
     doc_name: str
     title: str

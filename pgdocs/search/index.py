@@ -277,12 +277,11 @@ class DocumentSearchIndex:
                 errors: list[bytes] = []
                 reader = threading.Thread(target=lambda: errors.append(child.stderr.read()), daemon=True)
                 reader.start()
-                blob = child.stdout.read()
+                built = cache.load(child.stdout) if child.stdout.peek(1) else None  # nothing where it has failed
                 reader.join()
-            if child.returncode == 0:
-                data = cache.loads(blob)
-                any(cache.write(file, blob) for file in self._cache_files)
-                return data
+            if built and child.returncode == 0:
+                any(cache.write(file, *built[1]) for file in self._cache_files)
+                return built[0]
             reason = b"".join(errors).decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
         except (OSError, ValueError) as error:
             reason = str(error)
@@ -400,6 +399,10 @@ class DocumentSearchIndex:
         manual in several versions, the first one's that has it."""
         state = self._ready
         return state.of_one_version(state.ranker.mentions.table.find(name))
+
+    def counterparts(self, name: str) -> list[str]:
+        """Names here for what another product calls `name`."""
+        return self._ready.ranker.mentions.counterparts(name)
 
     def missing_version(self, query: str) -> str:
         """A sentence where the query asks for a version of a manual that is not indexed, else ""."""

@@ -18,8 +18,9 @@ import math
 import operator
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,7 +185,7 @@ class Ranker:
         self.release = np.array([page.kind == "release" for page in pages], dtype=np.float32)
         self.contents = np.array([page.kind == "contents" for page in pages], dtype=np.float32)
         self.namesake = _namesakes(pages)
-        self.mentions = Mentions(symbols, self._is_word)
+        self.mentions = Mentions(symbols, partial(_is_word, self.terms))  # no circle: an old index is freed at once
 
     def query(self, text: str, scope: Scope = ANYWHERE) -> Query:
         """Read a query: its terms, and the names in it."""
@@ -213,9 +214,6 @@ class Ranker:
         """How much a token says: its inverse document frequency; 0 for one that no page holds."""
         term = self.terms.get(token)
         return 0.0 if term is None else self.idf[term]
-
-    def _is_word(self, word: str) -> bool:
-        return word.lower() in self.terms or stem(word.lower()) in self.terms
 
     def search(
         self, query: Query, limit: int, strategy: str = "hybrid", allowed: NDArray[np.bool_] | None = None
@@ -404,6 +402,10 @@ class Ranker:
             if low < high:
                 found += weight * float(self.cosine[low])
         return found
+
+
+def _is_word(terms: Container[str], word: str) -> bool:
+    return word.lower() in terms or stem(word.lower()) in terms
 
 
 def _sections(passages: dict[str, Any]) -> NDArray[np.intp]:

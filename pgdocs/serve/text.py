@@ -150,6 +150,19 @@ def context_text(
     return found.text if found.passages else f"{found.text}\n\n{ELSEWHERE}"
 
 
+def fitting(answer: str, note: str, token_budget: int) -> str:
+    """An answer that the guard has changed, with its note, in the budget that it was made for: blocks go at the end."""
+    from pgdocs.pages import join_blocks, split_blocks
+    from pgdocs.search.budget import count_tokens
+    from pgdocs.search.context import MAX_BUDGET, MIN_BUDGET
+
+    blocks = split_blocks(answer)
+    budget = min(max(token_budget, MIN_BUDGET), MAX_BUDGET)
+    while len(blocks) > 1 and count_tokens(join_blocks(blocks) + note) > budget:
+        blocks.pop()
+    return join_blocks(blocks) + note
+
+
 def answering(
     index: DocumentSearchIndex, task: str, token_budget: int = 800, source: str = "all", kind: str = "all"
 ) -> Context:
@@ -216,9 +229,10 @@ def _no_symbol(index: DocumentSearchIndex, name: str) -> str:
     from pgdocs.search.rank import CONFIDENT
 
     name = _clip(name, 80)
-    near = _names_in(index, name) or index.near_names(name)
     lines = [f"There is no function, operator, setting or command {name!r} in the indexed manuals."]
-    if near:
+    if ours := index.counterparts(name):
+        lines.append(f"What other products call so is here: {', '.join(ours)}.")
+    elif near := _names_in(index, name) or index.near_names(name):
         lines.append(f"Did you mean {', '.join(near[:8])}?")
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
     about = [
