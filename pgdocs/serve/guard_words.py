@@ -239,7 +239,7 @@ RULES = [
         ^ *imagine|suppose|assume|simulate|emulate ..6 AI|language|PERSONA
         ^ *roleplay|role_play as
         ^ *play|assume|adopt|take ..1 ..1 role|part|persona|identity of ..3 PERSONA|AI|who|evil
-        *AI|BOT|PERSONA ..4 no|without|free|beyond ..2 LIMIT
+        *AI|assistant|bot|chatbot|PERSONA ..4 no|without|free|beyond ..2 LIMIT
         you ..2 have|has no ..1 *LIMIT ..1
         you have no|not ..1 *restrictions|limitations|guardrails|ethics|filters|ethical|morals
         ^ ACT|continue|proceed ..4 without|no ..3 *LIMIT|restrictions
@@ -310,7 +310,8 @@ RULES = [
         ^ *SEND ..6 SECRET ..6 to|at me|us|our|https|attacker|address|following|evil|server_at
         ^ SEND ..6 to ..3 *SINK
         SEND ..3 *SINK
-        ^ *exfiltrate|smuggle
+        ^ *exfiltrate
+        ^ *smuggle ..6 SECRET|PRIVATE|users|out
         ^ *leak ..3 SECRET|the|all
         ^ *PUT ..9 SECRET ..10 your|url|query|link|parameter|image
         ^ PUT ..9 *users last|message|messages|question|data|input ..10 url|link|request|https|query
@@ -471,6 +472,7 @@ RULES = [
         *user wont mind|object|notice|care
         ^ NEVER *mention|disclose|reveal|admit that|this|these|any ..2 you|to|file|action|step|verification
         ^ NEVER *TELL that you
+        ^ ask the *user ..6 password|credentials|token|tokens|api_key
         ^ NEVER ..1 *TELL ..3 user|human|person|reader|developer
         ^ NEVER ..1 *TELL ..1 anyone|anybody ..1 about|that|of|this|it|,
         ^ NEVER *mention|mentioning|reveal|disclose|acknowledge ..2 it|this|that|these|text|HERE ..3 \
@@ -479,7 +481,6 @@ RULES = [
         NEVER mention|reveal|disclose|show|quote ..6 in your *REPLY
         ^ NEVER *TELL ..2 that ..2 HERE|text
         ^ DO|RUN|SEND|PUT|KEEP|perform|carry|make|proceed ..12 without *TELL ..2 user|human|developer|anyone|them
-        silently|secretly|quietly|covertly ..12 never|without|do_not|dont|and *TELL|mention
         ^ keep|treat ..5 *secret|hidden|confidential|private from ..2 user|human|anyone|developer
         ^ keep ..1 DIRECTIVE ..1 *secret|hidden|confidential|private
         *user|human must|should|may|can not|never ..1 learn|know|notice|suspect ..6 you|your|DIRECTIVE|paragraph|message
@@ -508,14 +509,14 @@ RULES = [
         you must|should|will ..1 *recommend|promote|endorse|praise|advertise
         ^ *always recommend|promote|praise|suggest|mention|end|begin|start|reply|respond|answer|include ..8 \
             REPLY|MUST|users|https|commercial|with|product
-        ^ *recommend|promote ..6 whenever|asked|instead|reader|user
+        ^ *recommend|promote ..6 whenever|asked|reader|user
         your *REPLY must|has|have|should|will|needs|shall|may_only ..2 contain|include|start|begin|end|mention|only
         ^ begin|start|end|finish|preface|conclude|open|prefix|sign ..1 ..1 *REPLY ..1 with|by
         in *your REPLY|next|final ..1 ..1 , ..1 DO|SHOW|PUT|claim
         in your *REPLY ..2 say|claim|state|include|add|mention|recommend
         ^ *respond|reply|answer only|exclusively|solely|always with|in
         ^ *respond|reply with ..2 only|nothing|exactly|just
-        ^ tell|convince|persuade|instruct|urge|advise|inform|encourage|trick|ask|direct the|your|every \
+        ^ tell|convince|persuade|instruct|urge|trick|direct the|your|every \
             *user|reader|human|users to|that|their|it
         in|to ..1 every|all|each ..3 you *write|generate|produce|suggest
         whenever you *generate|produce|suggest|answer|respond ..2 code|sql|query|queries|answers|to|a|any
@@ -548,8 +549,8 @@ IN_COMPANY = """
 """What is enough to condemn a sentence that follows an attack in its paragraph, or a text that nobody is meant to \
             see."""
 
-UNLESS = """if_you_are_running if_you_installed if_you_use if_you_have_installed if_you_built if_you_build if_you_want
-if_your unless shell psql ps1 prompt1"""
+UNLESS = """you_know_about if_you_are_running if_you_installed if_you_use if_you_have_installed if_you_built if_you_build
+if_you_want if_your unless shell psql ps1 prompt1"""
 """Words of a manual's own advice: "ignore the instructions above if you installed a package", "the shell's prompt".
 They excuse a line from the rules on overrides and prompts unless it also says "your" or "all"."""
 
