@@ -149,7 +149,7 @@ def test_killed_in_the_middle_of_a_build(pages: Path, slow: bool) -> None:
         until(lambda pid=process.pid: children(pid), 10, "a child builds")  # type: ignore[misc]
         child = children(process.pid)
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(moments.uniform(0, 0.7))
+            process.wait(moments.uniform(0, 0.25))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         until(lambda child=child: not any(map(alive, child)), 1, "its child has ended")  # type: ignore[misc]

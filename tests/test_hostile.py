@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from conftest import POSIX, ROOT, cache_of, search, serving
 
-from pgdocs.errors import NoPages, PageNotFound
+from pgdocs.errors import NoPages, PageNotFound, ScrapeError
 from pgdocs.pages import file_name
+from pgdocs.scrape.convert import convert
+from pgdocs.scrape.sources import SOURCES
 from pgdocs.search import cache
 from pgdocs.search.index import DocumentSearchIndex
 from pgdocs.serve.library import holdings
@@ -171,3 +173,42 @@ def test_setup_stays_in_its_own_folder(tmp_path: Path) -> None:
         ["bash", "checkout/setup.sh"], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
     )
     assert Path(told.stdout.strip()) == (tmp_path / "checkout").resolve()
+
+
+# --- absurd sizes -------------------------------------------------------------------------------------------
+
+SECTION = (
+    '<html><body><div id="docContent"><div class="sect1" id="X"><h2 class="title">T</h2>{}</div></div></body></html>'
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["<div>" * 100_000, "<ul><li>" * 50_000, "<table><tr><td>" * 9_000, "<p>x</p>" * 100_000, "<dt>x</dt>" * 100_000],
+    ids=["divs in divs", "lists in lists", "tables in tables", "paragraphs", "terms"],
+)
+def test_a_page_of_too_many_elements_is_refused_in_a_sentence(body: str) -> None:
+    """It would take the stack, or hours: the scrape names it among its failures and goes on."""
+    with pytest.raises(ScrapeError, match=r"x\.html is no manual page: its elements are too many"):
+        convert(SECTION.format(body).encode(), "https://www.postgresql.org/docs/18/x.html", SOURCES["pg"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "".join(f"## H{n} {{#h{n}}}\n\n" for n in range(20_000)),
+        "| a | b |\n|---|---|\n" + "".join(f"| `x{n}` | word |\n" for n in range(40_000)),
+        "- item\n\n" + "  paragraph\n\n" * 100_000,
+        "```\n" + "select 1;\n" * 500_000 + "```\n",
+        "x" + " {#a}" * 200_000 + " y\n",
+        "[" * 50_000 + "a](" * 50_000,
+    ],
+    ids=["headings", "rows", "an item", "a fence", "anchors", "brackets"],
+)
+def test_an_absurd_page_is_a_page(tmp_path: Path, body: str) -> None:
+    """It takes seconds, not hours, and what stands beside it is found as ever."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "absurd.md").write_text(f"# Absurd\n\n{body}\n", encoding="utf-8")
+    (docs / "kettle.md").write_text("# Kettle\n\nIt boils zeppelins.\n", encoding="utf-8")
+    assert [hit.doc_name for hit in DocumentSearchIndex(docs).search("boils zeppelins")] == ["kettle"]

@@ -31,6 +31,10 @@ SECTIONS = frozenset(
 
 ADMONITIONS = frozenset(("note", "tip", "warning", "caution", "important"))
 
+DEEPEST, WIDEST = 100, 10_000
+"""Elements within one another, and within one, at most (the manuals' have 23 and 844): what renders them is recursive,
+and what moves one looks through those beside it."""
+
 CONTENTS_WORDS = 40
 """A page with a table of contents and fewer words of its own is hardly more than that table (26 such pages)."""
 
@@ -50,6 +54,7 @@ class Converted:
 def convert(html: bytes, url: str, source: Source) -> Converted:
     """Convert the page that stands at `url`. Raises ScrapeError where there is no content to convert."""
     content = _content(html, source)
+    _check_size(content, url)
     up, up_title = _navigation(content)
     _drop_clutter(content)
     root = _first(content, SECTIONS)
@@ -88,6 +93,18 @@ def _content(html: bytes, source: Source) -> Tag:
     if found is None:
         raise ScrapeError("The page is empty.")
     return found
+
+
+def _check_size(content: Tag, url: str) -> None:
+    """Raises ScrapeError for a page that would take minutes, or the stack."""
+    left = [(content, 0)]
+    while left:
+        tag, depth = left.pop()
+        inner = [(child, depth + 1) for child in tag.children if isinstance(child, Tag)]
+        if depth > DEEPEST or len(inner) > WIDEST:
+            limits = f"more than {DEEPEST} within one another or {WIDEST:,} within one"
+            raise ScrapeError(f"{url} is no manual page: its elements are too many, {limits}.")
+        left += inner
 
 
 def _navigation(content: Tag) -> tuple[str, str]:
@@ -385,10 +402,11 @@ def definitions(root: Tag) -> None:
 def _bodies(name: Tag) -> list[Tag]:
     """What is said of a term: the `dd`s up to the next `dt`."""
     bodies: list[Tag] = []
-    for tag in name.find_next_siblings(["dt", "dd"]):
-        if tag.name == "dt":
+    for tag in name.next_siblings:  # one by one: a list of all that follow takes quadratic time
+        if isinstance(tag, Tag) and tag.name == "dt":
             break
-        bodies.append(tag)
+        if isinstance(tag, Tag) and tag.name == "dd":
+            bodies.append(tag)
     return bodies
 
 
