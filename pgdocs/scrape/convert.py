@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from urllib.parse import urljoin, urlsplit
 
 from bs4 import BeautifulSoup
@@ -98,12 +99,12 @@ def _content(html: bytes, source: Source) -> Tag:
 def _check_size(content: Tag, url: str) -> None:
     """Raises ScrapeError for a page that would take minutes, or the stack."""
     left = [(content, 0)]
-    while left:
-        tag, depth = left.pop()
+    for tag, depth in left:  # which grows
         inner = [(child, depth + 1) for child in tag.children if isinstance(child, Tag)]
         if depth > DEEPEST or len(inner) > WIDEST:
-            limits = f"more than {DEEPEST} within one another or {WIDEST:,} within one"
-            raise ScrapeError(f"{url} is no manual page: its elements are too many, {limits}.")
+            raise ScrapeError(
+                f"{url} is no manual page: it holds more than {WIDEST:,} elements in one or {DEEPEST} deep."
+            )
         left += inner
 
 
@@ -401,13 +402,8 @@ def definitions(root: Tag) -> None:
 
 def _bodies(name: Tag) -> list[Tag]:
     """What is said of a term: the `dd`s up to the next `dt`."""
-    bodies: list[Tag] = []
-    for tag in name.next_siblings:  # one by one: a list of all that follow takes quadratic time
-        if isinstance(tag, Tag) and tag.name == "dt":
-            break
-        if isinstance(tag, Tag) and tag.name == "dd":
-            bodies.append(tag)
-    return bodies
+    following = (tag for tag in name.next_siblings if isinstance(tag, Tag) and tag.name in ("dt", "dd"))
+    return list(takewhile(lambda tag: tag.name == "dd", following))  # no list of all that follow: of 5,000 it took 14 s
 
 
 def _terms(name: Tag) -> list[Tag]:
