@@ -277,25 +277,10 @@ def unlink(text: str) -> str:
     return "\n".join(line if fence else _LINK.sub(r"\2", line) for line, fence in scan_lines(text))
 
 
-def plain(text: str) -> str:
-    """Links as their text, and no anchors; fences stay as they are."""
-    return "\n".join(
-        line if fence or not line.endswith("}") else split_anchors(line)[0] for line, fence in scan_lines(unlink(text))
-    )
-
-
-def telling_blocks(text: str) -> list[Block]:
-    """The blocks of a text as plain text, but for those that are links alone (See Also) beside others that say more."""
-    blocks = split_blocks(text)
-    telling = [block for block in blocks if not _is_links(block)]
-    if all(block.kind == "heading" for block in telling):
-        telling = blocks
-    return [Block(block.kind, plain(block.text)) for block in telling]
-
-
-def _is_links(block: Block) -> bool:
-    rest, found = _LINK.subn("", block.text)
-    return found > 0 and block.kind in ("text", "item") and not re.search(r"\w{2}", rest.replace("and", ""))
+def is_links(text: str) -> bool:
+    """Whether a text is links and nothing else: "[A](a.html), [B](b.html) and [C](c.html)"."""
+    rest, found = _LINK.subn("", text)
+    return found > 0 and not re.search(r"\w{2}", rest.replace("and", ""))
 
 
 def split_cells(row: str) -> list[str]:

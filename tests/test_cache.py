@@ -330,6 +330,24 @@ def test_pages_without_a_word_are_pages(tmp_path: Path) -> None:
     for _ in range(2):
         assert DocumentSearchIndex(docs).search("kettle") == []
         assert DocumentSearchIndex(docs).get_document("the") == "the\n"
+    kept = cache.read(cache.cache_files(docs)[0])
+    assert kept
+    assert kept["terms"] == ""
+
+
+def test_a_cache_that_names_a_page_it_does_not_know_is_built_anew(site: tuple[Path, Path]) -> None:
+    """One whose parts don't belong together costs a rebuild, never an answer."""
+    docs, file = site
+    index = DocumentSearchIndex(docs, file)
+    index.build_index()
+    data = cache.read(file)
+    assert data
+    name = next(iter(data["files"]))
+    odd = {**data, "files": {other: told for other, told in data["files"].items() if other != name}}
+    file.write_bytes(cache.dumps(odd))
+    (docs / name).touch()
+    assert DocumentSearchIndex(docs, file).search("kettle")
+    assert name in (cache.read(file) or {})["files"]
 
 
 # --- the process --------------------------------------------------------------------------------------------

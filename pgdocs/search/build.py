@@ -250,7 +250,8 @@ class _Counts:
         self.terms: dict[str, int] = {}
         self.pairs: dict[int, int] = {}
         if before:
-            self.terms = {term: number for number, term in enumerate(before["terms"].split("\n"))}
+            terms = before["terms"].split("\n") if before["terms"] else []
+            self.terms = {term: number for number, term in enumerate(terms)}
             self.pairs = {code: number for number, code in enumerate(before["pairs"].tolist())}
         self.added = {name: _Rows() for name in COUNTED}
         self.size = [before["fields"][name]["size"] if before else 0 for name in ("body", "phrase")]
@@ -274,7 +275,7 @@ class _Counts:
         if not self.before:
             return added[rows]
         held = self.before["fields"][name]
-        counts = self.before["counts"][name] if name in self.before["counts"] else np.ones(len(held["docs"]))
+        counts = np.ones(len(held["docs"])) if name == "pair" else self.before["counts"][name]
         known = csc_matrix(
             (counts.astype(np.float32), held["docs"].astype(np.int32), held["indptr"]),
             (held["size"], len(held["indptr"]) - 1),
@@ -419,9 +420,15 @@ def _main() -> None:
     if before and before.get("code") != cache.code_version():
         before = None
     try:
-        blob = cache.dumps(build(docs_dir, before=before))
+        try:
+            data = build(docs_dir, before=before)
+        except Exception:  # an index that passed for one and is none
+            if not before:
+                raise
+            data = build(docs_dir)
     except NoPages as error:
         sys.exit(str(error))
+    blob = cache.dumps(data)
     out.write(blob)
     out.flush()
     os._exit(0)

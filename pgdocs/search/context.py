@@ -162,7 +162,9 @@ def context(
     """The least text from the manuals that lets one go on with `task`, in at most `token_budget` tokens with all that
     is around it. Raises BadQuery, UnknownSource, NoPages."""
     budget = min(max(token_budget, MIN_BUDGET), MAX_BUDGET)
-    note = f"token_budget {token_budget:,} is outside 200–2,000: {budget:,} is used.\n\n" * (budget != token_budget)
+    note = ""
+    if budget != token_budget:
+        note = f"token_budget {token_budget:,} is outside 200–2,000: {budget:,} is used.\n\n"
     found = index.retrieve(task, MAX_PAGES, source, kind)
     note += f"{missing}\n\n" if (missing := index.missing_version(task)) else ""
     if not found.confident:
@@ -201,10 +203,10 @@ def naive(index: DocumentSearchIndex, task: str, source: str = "all", token_budg
 def _chosen(task: str, found: Retrieved) -> tuple[list[Found], list[Part]]:
     """The pages that may be the answer, and their valued parts."""
     near = [page for page in found.pages if page.score >= SECOND * found.pages[0].score]
-    parts = _valued(task, found.words, near, found.weight)
+    parts = _valued(task, found.with_ours, near, found.weight)
     best = [max((part.value for part in parts if part.page == number), default=0.0) for number in range(len(near))]
     shown = [page for n, page in enumerate(near) if n == 0 or best[n] >= ALSO * max(best)]
-    return shown, parts if len(shown) == len(near) else _valued(task, found.words, shown, found.weight)
+    return shown, parts if len(shown) == len(near) else _valued(task, found.with_ours, shown, found.weight)
 
 
 def _valued(task: str, words: str, shown: Sequence[Found], weight: Callable[[str], float]) -> list[Part]:

@@ -24,9 +24,9 @@ def counterparts(text: str) -> list[tuple[str, tuple[str, ...]]]:
 
 @once
 def _known() -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
-    lines = FILE.read_text(encoding="utf-8").splitlines()
-    rows = sorted((line.split("\t") for line in lines), key=lambda row: -len(row[0]))
-    called = "|".join(re.escape(name[:-2]) for name, _ in rows if name.endswith("()"))
-    plain = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name, _ in rows if not name.endswith("()"))
-    pattern = re.compile(rf"(?<![\w$.])(?:(?:{called})(?=\s*\()|(?:{plain})(?![\w$]))", re.IGNORECASE)
+    lines = (line.split("\t") for line in FILE.read_text(encoding="utf-8").splitlines())
+    rows = sorted((row for row in lines if len(row) == 2 and all(row)), key=lambda row: -len(row[0]))
+    called = "|".join(re.escape(name[:-2]) for name, _ in rows if name.endswith("()")) or "(?!)"
+    whole = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name, _ in rows if not name.endswith("()")) or "(?!)"
+    pattern = re.compile(rf"(?<![\w$.])(?:(?:{called})(?=\s*\()|(?:{whole})(?![\w$]))", re.IGNORECASE)
     return {name.removesuffix("()"): tuple(ours.split(", ")) for name, ours in rows}, pattern

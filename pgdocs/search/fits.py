@@ -26,6 +26,7 @@ def fits(data: Mapping[str, Any]) -> None:
     _rows(list(data["files"].values()), FILE)
     _rows(pages, PAGE)
     _all(data["files"], str)
+    _need({page[-1] for page in pages} <= data["files"].keys(), "pages of known files")
     _all(data["elsewhere"], str)
     n, p, q = len(pages), len(passage["page"]), len(phrase["page"])
     starts = _array(passage["page"], "int32", p, 0, n - 1)
@@ -37,14 +38,16 @@ def fits(data: Mapping[str, Any]) -> None:
     ends = passage["text"].ends
     _need(passage["text"].joined.dtype == "uint8", "texts")
     _need(len(ends) == p and _rising(_array(ends, "int32", p, 0, len(passage["text"].joined))), "texts")
-    terms = data["terms"].count("\n") + 1
+    terms = len(data["terms"].split("\n")) if data["terms"] else 0
     _array(data["df"], "int32", terms, 0, n)
     _array(data["pairs"], "uint32", len(data["pairs"]))
     rows = {"body": p, "head": p, "phrase": q, "pair": q, "page": n}
     for name, size in rows.items():
         _postings(fields[name], size, len(data["pairs"]) if name == "pair" else terms)
     _weights(data["cosine"], len(fields["body"]["docs"]))
+    _need(data["counts"].keys() == {"body", "head", "phrase"}, "counts")
     for name, counts in data["counts"].items():
+        _need(counts.dtype in ("uint8", "uint16", "int32"), "counts")
         _array(counts, counts.dtype.name, len(fields[name]["docs"]), 1)
     _rows(data["symbols"], SYMBOL)
     symbols = list(zip(*data["symbols"], strict=True)) or [()] * len(SYMBOL)

@@ -99,11 +99,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """The best pages, best first, the words that a text that answers may hold, whether the first page is a confident
-    answer, and what a word weighs in this index."""
+    """The best pages, best first, the query with our names for other products' in it, whether the first page is a
+    confident answer, and what a word weighs in this index."""
 
     pages: list[Found]
-    words: str
+    with_ours: str
     confident: bool
     weight: Callable[[str], float]
 
@@ -252,8 +252,7 @@ class DocumentSearchIndex:
             try:
                 if data and data["code"] == cache.code_version():
                     files = cache.fingerprint(self.docs_dir, data["files"])
-                    inside = all(row[-1] in files for row in data["page"])  # a crafted one would have any file read
-                    if inside and cache.same_content(files, data["files"]):
+                    if cache.same_content(files, data["files"]):
                         return _State({**data, "files": files})
             except Exception as error:  # plain data, but not of an index
                 log.warning("Ignoring the index cache %s: %r.", file, error)
@@ -262,6 +261,7 @@ class DocumentSearchIndex:
     def _build(self, known: Sequence[Path] = ()) -> dict[str, Any]:
         """Build in a child process, so that scipy never lives in this one, and write the cache. Pages that are in the
         cache files `known` as they are in the folder are not parsed again."""
+        import pickle
         import subprocess  # as long to import as a tenth of numpy, and seldom needed
 
         if not cache.scan(self.docs_dir):
@@ -277,13 +277,16 @@ class DocumentSearchIndex:
                 errors: list[bytes] = []
                 reader = threading.Thread(target=lambda: errors.append(child.stderr.read()), daemon=True)
                 reader.start()
-                built = cache.load(child.stdout) if child.stdout.peek(1) else None  # nothing where it has failed
+                try:
+                    built = cache.load(child.stdout)
+                except (ValueError, pickle.UnpicklingError):  # cut off: stderr says why
+                    built = None
                 reader.join()
             if built and child.returncode == 0:
                 any(cache.write(file, *built[1]) for file in self._cache_files)
                 return built[0]
             reason = b"".join(errors).decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
-        except (OSError, ValueError) as error:
+        except OSError as error:
             reason = str(error)
         reason = reason.rstrip(".") or "the build was ended, perhaps for want of memory"
         raise BuildError(f"The index could not be built ({reason}): mend that, then ask again.")
@@ -309,7 +312,7 @@ class DocumentSearchIndex:
             raise BadQuery("max_results must be at least 1.")
         state, asked, allowed = self._asked(query, source, kind)
         passages = state.ranker.passages
-        matcher, results = Matcher(asked.words, state.ranker.weight), list[SearchResult]()
+        matcher, results = Matcher(asked.with_ours, state.ranker.weight), list[SearchResult]()
         for hit in state.ranker.search(asked, max_results, strategy, allowed):
             page, best = state.pages[hit.page], hit.passages[0][0]
             first = not results
@@ -332,13 +335,12 @@ class DocumentSearchIndex:
 
         Raises BadQuery, UnknownSource, NoPages.
         """
-        from pgdocs.search.rank import CONFIDENT, confidence
+        from pgdocs.search.rank import CONFIDENT, confidence, masked
 
         state, asked, allowed = self._asked(query, source, kind)
         ranker = state.ranker
         pages, passages = ranker.hybrid(asked)
-        if allowed is not None:
-            pages = np.where(allowed, pages, -np.inf)
+        pages = masked(pages, allowed)
         found = []
         for number in np.argsort(-pages, kind="stable")[:limit].tolist():
             a, b = ranker.start[number], ranker.start[number + 1]
@@ -347,7 +349,7 @@ class DocumentSearchIndex:
             if np.isfinite(pages[number]):
                 found.append(Found(state.pages[number], float(pages[number]), hits))
         confident = bool(found) and confidence(found[0].score, asked) >= CONFIDENT
-        return Retrieved(found, asked.words, confident, ranker.weight)
+        return Retrieved(found, asked.with_ours, confident, ranker.weight)
 
     def explain(self, query: str, max_results: int = 5, source: str = "all", kind: str = "all") -> list[Explained]:
         """Why the best pages rank as they do by `hybrid`, and what pages far down get. Raises as `search`."""

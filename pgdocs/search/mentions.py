@@ -81,8 +81,8 @@ class Mentions:
         self._phrases = {s.name.casefold() for s in worth if " " in s.name}
         self._spoken = {s.name.casefold() for s in worth if " " in s.name and s.kind in SPEAKABLE}
 
-    def find(self, query: str) -> list[Mention]:
-        """The names in `query`, the whole query's first."""
+    def find(self, query: str, ours: Iterable[str] = ()) -> list[Mention]:
+        """The names in `query`, the whole query's first; `ours` stand for other products' names in it."""
         texts = list(dict.fromkeys(text for text in (" ".join(query.split()).strip("`'\""), bare(query)) if text))
         for text in texts:
             if whole := self._whole(text):
@@ -101,7 +101,7 @@ class Mentions:
         for match in _OPERATOR.finditer(query):
             if symbols := self._defining(match[0]):
                 found.setdefault(symbols, PART)
-        for name in self.counterparts(query):
+        for name in ours:
             if symbols := self._defining(name):
                 found.setdefault(symbols, SPOKEN)
         short = [text for text in texts if len(text.split()) <= SHORT and not all(map(self._is_word, text.split()))]

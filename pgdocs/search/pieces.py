@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pgdocs.pages import Block, plain, telling_blocks
+from pgdocs.pages import Block, is_links, scan_lines, split_anchors, split_blocks, unlink
 from pgdocs.search.budget import count_tokens
 
 WHOLE = 200
@@ -129,9 +129,25 @@ def _leads(block: Block) -> bool:
     return block.kind == "text" and block.text.endswith(":")
 
 
+def telling_blocks(text: str) -> list[Block]:
+    """The blocks of a text as plain text, but for those that are links alone (See Also) beside others that say more."""
+    blocks = split_blocks(text)
+    telling = [block for block in blocks if block.kind not in ("text", "item") or not is_links(block.text)]
+    if all(block.kind == "heading" for block in telling):
+        telling = blocks
+    return [Block(block.kind, _plain(block.text)) for block in telling]
+
+
+def _plain(text: str) -> str:
+    """Links as their text, and no anchors; fences stay as they are."""
+    return "\n".join(
+        line if fence or not line.endswith("}") else split_anchors(line)[0] for line, fence in scan_lines(unlink(text))
+    )
+
+
 def without_urls(text: str) -> str:
     """`text` as plain text, without a URL that could be taken for a citation: `http[:]//…`."""
-    return _URL.sub(r"\1[:]//", plain(text))
+    return _URL.sub(r"\1[:]//", _plain(text))
 
 
 def joined(parts: Iterable[Part]) -> Iterator[Block]:

@@ -120,12 +120,12 @@ class Explained:
 
 @dataclass(frozen=True)
 class Query:
-    """A query as the index sees it: its text; with our names for other products' in it (`words`); (term, weight)s and
+    """A query as the index sees it: its text; with our names for other products' in it; (term, weight)s and
     (pair, 1)s; the idf of all terms of the text, unknown ones too; names and scope; the page whose
     address it is, if any."""
 
     text: str
-    words: str
+    with_ours: str
     terms: list[tuple[int, float]]
     pairs: list[tuple[int, float]]
     mass: float
@@ -170,7 +170,7 @@ class Ranker:
         self.number = {page.doc_name: number for number, page in enumerate(pages)}
         self.fields = {name: Field(packed) for name, packed in data["fields"].items()}
         self.cosine: NDArray[Any] = data["cosine"]
-        terms = data["terms"].split("\n")
+        terms = data["terms"].split("\n") if data["terms"] else []
         self.terms = dict(zip(terms, range(len(terms)), strict=True))
         self.idf = array("d", np.log1p(len(pages) / (data["df"] + 0.5)).astype(np.float64).tobytes())
         self.pairs: NDArray[np.uint32] = data["pairs"]
@@ -207,8 +207,8 @@ class Ranker:
         known = [
             (n, 1.0) for n, code in zip(places, codes, strict=True) if n < len(self.pairs) and self.pairs[n] == code
         ]
-        words = " ".join((text, *ours))
-        return Query(text, words, terms, known, max(mass, 1.0), self.mentions.find(text), scope)
+        with_ours = " ".join((text, *ours))
+        return Query(text, with_ours, terms, known, max(mass, 1.0), self.mentions.find(text, ours), scope)
 
     def weight(self, token: str) -> float:
         """How much a token says: its inverse document frequency; 0 for one that no page holds."""
@@ -221,8 +221,7 @@ class Ranker:
         """The best pages among the `allowed` ones (a mask; None: all), each with the passage to show."""
         ranker = {"hybrid": self.hybrid, "exact": self.exact, "fuzzy": self.fuzzy, "semantic": self.semantic}[strategy]
         pages, passages = ranker(query)
-        if allowed is not None:
-            pages = np.where(allowed, pages, -np.inf)
+        pages = masked(pages, allowed)
         best = [page for page in _best(pages, limit + LATE) if pages[page] > 0]  # something speaks for it
         if strategy == "hybrid":
             best = self._late(best, query)
@@ -239,9 +238,7 @@ class Ranker:
     def explain(self, query: Query, limit: int, allowed: NDArray[np.bool_] | None = None) -> list[Explained]:
         """What made the `limit` best pages of `hybrid` come first, and what those at NOISE have by chance."""
         parts, _ = self.parts(query)
-        pages = sum(parts.values(), np.zeros(len(self.pages), dtype=np.float32))
-        if allowed is not None:
-            pages = np.where(allowed, pages, -np.inf)
+        pages = masked(self._sum(parts), allowed)
         best = self._late([page for page in _best(pages, limit + LATE) if pages[page] > 0], query)[:limit]
         rest = [page for page in _best(pages, max(NOISE)) if np.isfinite(pages[page])]
         places = [*enumerate(best, 1), *((place, rest[place - 1]) for place in NOISE if limit < place <= len(rest))]
@@ -307,8 +304,10 @@ class Ranker:
     def hybrid(self, query: Query) -> tuple[Floats, Floats]:
         """All fields at once, names first."""
         parts, passages = self.parts(query)
-        pages: Floats = sum(parts.values(), np.zeros(len(self.pages), dtype=np.float32))
-        return pages, passages
+        return self._sum(parts), passages
+
+    def _sum(self, parts: dict[str, Floats]) -> Floats:
+        return sum(parts.values(), np.zeros(len(self.pages), dtype=np.float32))
 
     def parts(self, query: Query) -> tuple[dict[str, Floats], Floats]:
         """What each field gives to the score of each page, and the score of each passage."""
@@ -430,6 +429,11 @@ def confidence(score: float, query: Query) -> float:
     doubt = query.scope.elsewhere * (DOUBT - query.scope.counterpart * COUNTERPART)
     x = max(0.0, score - doubt) ** 2
     return x / (x + MIDDLE**2)
+
+
+def masked(pages: Floats, allowed: NDArray[np.bool_] | None) -> Floats:
+    """The scores of pages, -inf for those that are not to be found (None: all are)."""
+    return pages if allowed is None else np.where(allowed, pages, np.float32(-np.inf))
 
 
 def _best(scores: Floats, limit: int) -> list[int]:

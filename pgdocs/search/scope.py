@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pgdocs.search.traces import messages
+
 _NEWS = re.compile(
     r"\b(?:what(?:'s|s| is| has)? (?:new|changed?)|new (?:features? )?in|news|changes? (?:in|since|from|between)"
     r"|changed (?:in|since|from|between)|release ?notes?|changelog|deprecated|removed (?:in|since|from)"
@@ -19,23 +21,6 @@ _COUNTERPART = re.compile(
     r"|migrat\w+|port(?:ing|ed)?|convert\w*|from|replac\w+|vs|versus|compared?|(?:in|to|for) post(?:gres\w*|gis))\b",
     re.IGNORECASE,
 )
-
-_FRAME = re.compile(
-    r"""^(?: Traceback\ \(most\ recent\ call\ last\):
-        | [ \t]* File\ ".*",\ line\ \d+ .*\n .*
-        | [ \t]+ at\ .* (?: :(?:line\ )?\d+\)? | \((?:Native\ Method|Unknown\ Source)\) )
-        | [ \t]* \.\.\.\ \d+\ (?:more|common\ frames) .*
-        | [ \t]* (?:from\ )? [\w./-]+\.rb:\d+:in .*
-        )[ \t]*(?:\n|$)""",
-    re.MULTILINE | re.VERBOSE,
-)
-"""A line of a stack trace (Python, Java, JavaScript, .NET, Ruby): it holds words, but none of the error's."""
-
-_THROWN = re.compile(
-    r"^[ \t]*(?:Caused by: *)?(?:\w+(?:\.|::))+[A-Z]\w*(?: \(0x[\dA-F]+\))?:[ \t]+|\((?:\w+(?:\.|::))+[A-Z]\w*\)",
-    re.MULTILINE,
-)
-"""`psycopg2.errors.DeadlockDetected: `: a driver's name for what its message says in the server's words."""
 
 _BEFORE = r"(?<![\w\"'`/.@-])"  # neither quoted nor part of a name
 _VERSION = r"\s*v?(?P<version>\d+(?:\.\d+)*)\b"
@@ -84,7 +69,7 @@ class Scopes:
     def of(self, query: str) -> Scope:
         """A source is named where the query says `in PostGIS` at the end of a clause, or a product with a version;
         where it speaks of two products, none is. Of a pasted stack trace only the messages count."""
-        query = _THROWN.sub("", _FRAME.sub("", query)).strip() or query
+        query = messages(query)
         named = {
             name
             for product, pattern in self._naming.items()

@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks, telling_blocks
-from pgdocs.search.pieces import ScoredPassage
+from pgdocs.pages import PATH_SEPARATOR, Block, join_blocks
+from pgdocs.search.pieces import ScoredPassage, telling_blocks
 from pgdocs.search.tokens import tokens
 
 _WORD = re.compile(r"[^\W_]+")

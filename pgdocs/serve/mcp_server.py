@@ -65,10 +65,13 @@ MAX_VALUES = 100
 """Completion values in one answer: the protocol's limit."""
 
 _PRODUCT = re.compile(r"[A-Za-z]{2,20} \d[\w.]{0,9}")
+"""A label that the instructions repeat: one word and a version, no room for an order."""
+
 _SOURCE = re.compile(r"[A-Za-z0-9]{1,20}(?:[._-]?\d[\d._-]{0,9})?")
-_SOURCES = re.compile(r"[\w.-]{1,30}")
-"""What the instructions repeat of the folder's own words: a product with its version and a source's name. Two words
-may be an order, so a name of several is asked about; the guard is read only then."""
+"""A source's name of one word: it passes."""
+
+_SOURCE_OF_WORDS = re.compile(r"[\w.-]{1,30}")
+"""One of several words may be an order: the guard is asked, and read only then."""
 
 _threads = CapacityLimiter(4)
 """Of the threads that answer: they share one interpreter, so that more of them only take memory and turns."""
@@ -231,7 +234,8 @@ def make_server(library: Library, structured: bool = False) -> PgdocsServer:
     ) -> CallToolResult:
         """Use instead of search_docs where one short answer will do: the few passages that answer a question or a task,
         each cited with version and URL, within a token budget."""
-        return await answer("how_do_i", text.context_text, task, token_budget, source, kind)
+        fit = functools.partial(text.fitting, token_budget=token_budget)
+        return await answer("how_do_i", text.context_text, task, token_budget, source, kind, fit=fit)
 
     @tool("Read a page of the manuals")
     async def get_doc(page: PageName = "", section: SectionName = "", part: PartNumber = 1) -> CallToolResult:
@@ -306,11 +310,20 @@ def _begun(typed: str, known: Iterable[str]) -> list[str]:
     return sorted(found, key=lambda value: not value.casefold().startswith(typed))
 
 
+def _cut(answer: str, note: str) -> str:
+    return answer[: text.MAX_ANSWER - len(note)] + note
+
+
 async def _answer(
-    library: Library, structured: bool, tool: str, function: Callable[..., str], *arguments: Any
+    library: Library,
+    structured: bool,
+    tool: str,
+    function: Callable[..., str],
+    *arguments: Any,
+    fit: Callable[[str, str], str] = _cut,
 ) -> CallToolResult:
     """The text that `function(index, *arguments)` makes, below a line that says so where the index is out of date, and
-    above one that says what the guard has removed."""
+    above one that says what the guard has removed; `fit` makes room for that."""
 
     def work() -> CallToolResult:
         from pgdocs.serve.guard import inspect
@@ -319,9 +332,7 @@ async def _answer(
         answer = function(index, *arguments)
         guarded = inspect(f"{index.stale}\n\n{answer}" if index.stale else answer)
         note = f"\n\n{guarded.note}" if guarded.note else ""
-        shown = guarded.text[: text.MAX_ANSWER - len(note)] + note
-        if note and tool == "how_do_i":
-            shown = text.fitting(guarded.text, note, arguments[1])
+        shown = fit(guarded.text, note)
         data = None
         if structured:
             from pgdocs.serve import typed
@@ -356,7 +367,8 @@ def instructions(docs_dir: Path) -> str:
     held = [
         f"{h.label if _PRODUCT.fullmatch(h.label) else h.source} ({h.pages:,} pages, source {h.source!r})"
         for h in holdings(docs_dir)
-        if _SOURCE.fullmatch(h.source) or (_SOURCES.fullmatch(h.source) and _harmless(re.sub(r"[\W_]", " ", h.source)))
+        if _SOURCE.fullmatch(h.source)
+        or (_SOURCE_OF_WORDS.fullmatch(h.source) and _harmless(re.sub(r"[\W_]", " ", h.source)))
     ]
     indexed = f"Indexed: {'; '.join(held[:8])}." if held else f"No pages yet: {cure()}, then go on (no restart needed)."
     return (

@@ -151,7 +151,9 @@ def context_text(
 
 
 def fitting(answer: str, note: str, token_budget: int) -> str:
-    """An answer that the guard has changed, with its note, in the budget that it was made for: blocks go at the end."""
+    """An answer with the guard's note, if any, in the budget that it was made for: blocks go at the end."""
+    if not note:
+        return answer
     from pgdocs.pages import join_blocks, split_blocks
     from pgdocs.search.budget import count_tokens
     from pgdocs.search.context import MAX_BUDGET, MIN_BUDGET
