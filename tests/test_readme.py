@@ -56,3 +56,22 @@ def test_the_pictures_are_there() -> None:
     """A link to a picture that is not in the repository shows a broken frame."""
     for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README):
         assert (ROOT / picture).is_file(), picture
+
+
+def test_the_figures_are_those_of_the_last_evaluation() -> None:
+    """What the README says of the search stands in one row of eval/results.md, which a command has written."""
+    results = (ROOT / "eval" / "results.md").read_text(encoding="utf-8").replace("*", "").splitlines()
+    printed = [set(re.findall(r"\d+\.\d+|\d+", line)) for line in results if line.startswith("|")]
+    figures = README[README.index("## Figures") : README.index("## Limits")].replace("*", "").replace(",", "")
+    said = [set(re.findall(r"\d\.\d\d\d?|(?<=\| )\d{3,4}(?= \|)", line)) for line in figures.splitlines()]
+    claims = [numbers for numbers in said if len(numbers) > 1 and all("." in n or len(n) > 2 for n in numbers)]
+    assert len(claims) >= 8
+    assert [numbers for numbers in claims if not any(numbers <= row for row in printed)] == []
+
+
+def test_the_evaluation_is_of_all_questions() -> None:
+    """The sets that eval/results.md names are as large as the files are now."""
+    results = (ROOT / "eval" / "results.md").read_text(encoding="utf-8")
+    for name, file in (("blind", "blind.jsonl"), ("blind, one answer", "blind_one_answer.jsonl")):
+        count = len((ROOT / "eval" / file).read_text(encoding="utf-8").splitlines())
+        assert f"{name} ({count}" in results
