@@ -102,9 +102,7 @@ def _check_size(content: Tag, url: str) -> None:
     for tag, depth in left:  # which grows
         inner = [(child, depth + 1) for child in tag.children if isinstance(child, Tag)]
         if depth > DEEPEST or len(inner) > WIDEST:
-            raise ScrapeError(
-                f"{url} is no manual page: it holds more than {WIDEST:,} elements in one or {DEEPEST} deep."
-            )
+            raise ScrapeError(f"{url} is no manual page: it holds more than {WIDEST:,} tags in one or {DEEPEST} deep.")
         left += inner
 
 

@@ -36,7 +36,7 @@ MAX_EXAMPLE = 700
 """Characters of an example, at most: it shows a call, it doesn't replace the page."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # thousands of them
 class Symbol:
     """One definition of a name. `signatures` are in the manual's notation, one per overload, result included.
 

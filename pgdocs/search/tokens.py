@@ -102,9 +102,12 @@ def _add_word(word: str, found: list[str]) -> None:
     if lower in STOP_WORDS:
         return
     if "'" in lower or "’" in lower:  # user's, don't
-        head, _, tail = lower.replace("’", "'").partition("'")
-        for part in (head,) if len(tail) < 3 else (head, tail):
-            _add_word(part, found)
+        tail = lower.replace("’", "'")
+        while len(tail) > 2 and "'" in tail:  # a loop: a thousand of them must not take the stack
+            head, _, tail = tail.partition("'")
+            _add_word(head, found)
+        if len(tail) > 2:
+            _add_word(tail, found)
     elif "_" in lower or "." in lower:
         if lower.strip("_"):
             found.append(lower)
