@@ -94,9 +94,27 @@ def test_what_is_put_in_comes_out_again(tmp_path: Path, client: Client, text: st
     clients.write(clients.uninstall(client, place))
     assert (file.read_bytes() if file.exists() else None) == (text.encode() if text is not None else None)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file] * (text is not None)
-    assert text is not None or not list(
-        tmp_path.iterdir()
-    )  # a folder that we made would pass for a trace of the client
+    assert text is not None or not client.is_here(place)  # a folder that we made would pass for a trace of the client
+
+
+def test_no_folder_of_the_users_goes_with_our_entry(tmp_path: Path) -> None:
+    """Neither one that CODEX_HOME names (Codex doesn't start without it), nor one above ours, nor an empty home."""
+    there, client = tmp_path / "srv" / "x" / "codex", CLIENTS["codex"]
+    there.mkdir(parents=True)
+    place = home(tmp_path / "home", CODEX_HOME=str(there))
+    clients.write(clients.install(client, place, SERVER))
+    clients.write(clients.uninstall(client, place))
+    assert list(there.iterdir()) == []
+    place, client = home(tmp_path / "me"), CLIENTS["vscode"]
+    (above := place.programs / "Code").mkdir(parents=True)
+    clients.write(clients.install(client, place, SERVER))
+    clients.write(clients.uninstall(client, place))
+    assert list(above.iterdir()) == []
+    place, client = home(tmp_path / "empty"), CLIENTS["claude-code"]
+    place.home.mkdir()
+    clients.write(clients.install(client, place, SERVER))
+    clients.write(clients.uninstall(client, place))
+    assert list(place.home.iterdir()) == []
 
 
 @pytest.mark.parametrize(("client", "text"), CASES)

@@ -181,12 +181,13 @@ def server_command(docs: Path | None = None) -> Server:
 
 
 class Change(NamedTuple):
-    """What becomes of a file: its bytes before and after, None where there is none; `home` is whose it is."""
+    """What becomes of a file: its bytes before and after, None where there is none; `folder` goes with the file, if
+    that leaves it empty."""
 
     file: Path
     before: bytes | None
     after: bytes | None
-    home: Path | None = None
+    folder: Path | None = None
 
 
 def folders(client: Client, home: Home) -> list[str]:
@@ -248,7 +249,8 @@ def uninstall(client: Client, home: Home) -> Change:
     after = _without(client, file, text)
     _check(client, file, text, after, None)
     if backup is None and not any(_data(file, after).values()):
-        return Change(file, before, None, home.home)
+        own = {home.home, *map(home.named, home.env)}  # folders that the user named are the user's, however empty
+        return Change(file, before, None, None if file.parent in own else file.parent)
     return Change(file, before, after.encode())
 
 
@@ -279,11 +281,9 @@ def write(change: Change) -> Path | None:
             raise ClientError(f"{change.file} has just been changed by somebody else: run this again.")
         if change.after is None:
             target.unlink()
-            with suppress(OSError):  # it holds something: then it, and what is above it, stays
-                for folder in target.parents:
-                    if change.home in (None, folder):
-                        break
-                    folder.rmdir()
+            if change.folder:
+                with suppress(OSError):  # it holds something: then it stays
+                    change.folder.rmdir()
             return None
         backup = _backup(change.file)
         if change.before is None:
