@@ -214,6 +214,26 @@ def test_the_configuration_beside_a_folder_tells_what_it_is(tmp_path: Path) -> N
     assert (written.path, written.body.strip()) == (("House",), "> **Note:** Hot.")
 
 
+@pytest.mark.parametrize(
+    ("told", "label"),
+    [
+        ("", "h"),
+        ("docs_dir: docs\n", "h"),
+        ("docs_dir: /\n", "h"),
+        ("docs_dir: pages\n", "House"),
+        ("docs_dir: './pages/'  # not docs\n", "House"),
+    ],
+)
+def test_a_configuration_above_is_another_projects_unless_it_names_the_folder(
+    tmp_path: Path, told: str, label: str
+) -> None:
+    """`pgdocs add x /tmp/pages`: what somebody puts into /tmp decides neither the label nor the address to cite."""
+    put(tmp_path, {"mkdocs.yml": f"site_name: House\nsite_url: https://house.example\n{told}", "pages/a.md": "# A\n"})
+    assert add(tmp_path / "out", "h", tmp_path / "pages") == 0
+    written = page(tmp_path / "out", "h__a")
+    assert (written.path, written.url) == ((label,), "https://house.example/a/" if label == "House" else "")
+
+
 def test_every_heading_can_be_linked_to(teahouse: Path) -> None:
     """By the id that the page gives it, else by the one that site generators make; twice the same title, two ids."""
     found = [section.anchor for section in split_sections(page(teahouse, "teahouse__tutorial__first-steps"))]

@@ -99,24 +99,16 @@ class Folder:
                 file, suffix = Path(above, name), _suffix(name)
                 if not suffix or _LEFT_OUT.fullmatch(name.removesuffix(suffix)) or name.startswith("."):
                     continue
-                if _is_inside(file, self.root) and file.stat().st_size <= MAX_FILE and self._is_readable(file):
+                if _is_inside(file, self.root) and file.stat().st_size <= MAX_FILE:
+                    if problem := _problem(file):
+                        self.problems.append((file.relative_to(self.root).as_posix(), problem))
+                        continue
                     count += 1
                     if count > MAX_PAGES:
                         raise ScrapeError(
                             f"{self.pages} holds more than {MAX_PAGES:,} pages: name a part with --subdir."
                         )
                     yield file
-
-    def _is_readable(self, file: Path) -> bool:
-        """Whether the page is here and may be read; what is the matter is told."""
-        try:
-            with file.open("rb") as stream:
-                problem = stream.read(len(_POINTER)) == _POINTER and "is kept in Git LFS: clone it with git lfs"
-        except OSError as error:
-            problem = f"can't be read: {error.strerror}"
-        if problem:
-            self.problems.append((file.relative_to(self.root).as_posix(), problem))
-        return not problem
 
     def path_of(self, file: Path) -> str:
         """A page's place on its site: `tutorial/first-steps`; `tutorial` and "" for the index of a folder."""
@@ -198,18 +190,31 @@ def flavour_of(pages: Path, root: Path) -> str:
 
 
 def site(pages: Path, root: Path) -> dict[str, str]:
-    """`site_name` and `site_url` of the mkdocs.yml that the pages belong to, as far as it has them."""
+    """`site_name`, `site_url` and `docs_dir` of the mkdocs.yml that the pages belong to, as far as it has them."""
     file = _mkdocs(pages, root)
-    return dict(re.findall(r"^(site_name|site_url):[ \t]*['\"]?(.*?)['\"]?[ \t]*$", _text(file), re.M)) if file else {}
+    return _settings(file) if file else {}
 
 
 def _mkdocs(pages: Path, root: Path) -> Path | None:
-    """The configuration that the pages belong to: in their folder, above it, or beside `root`, as in most projects."""
+    """The configuration that the pages belong to: in their folder, above it, or, as in most projects, beside `root`.
+
+    That one must name `root` as its pages: what lies there otherwise (in /tmp) may be anybody's."""
     for folder in (pages, *pages.parents):
         for name in ("mkdocs.yml", "mkdocs.yaml"):
-            if folder.is_relative_to(root.parent) and _is_inside(folder / name, folder):
-                return folder / name
+            file = folder / name
+            if not _is_inside(file, folder):
+                continue
+            if folder.is_relative_to(root):
+                return file
+            if folder == root.parent and (folder / _settings(file).get("docs_dir", "docs")).resolve() == root.resolve():
+                return file
     return None
+
+
+def _settings(file: Path) -> dict[str, str]:
+    """What we want to know of a mkdocs.yml; it is rarely plain YAML: other lines of it name Python's objects."""
+    line = r"^(site_name|site_url|docs_dir):[ \t]*(['\"]?)(.*?)\2[ \t]*(?:[ \t]#.*)?$"
+    return {key: value for key, _, value in re.findall(line, _text(file), re.M) if value}
 
 
 def _is_inside(file: Path, root: Path) -> bool:
@@ -218,6 +223,16 @@ def _is_inside(file: Path, root: Path) -> bool:
         return file.is_file() and file.resolve().is_relative_to(root.resolve())
     except (OSError, ValueError):  # a name that no file can have
         return False
+
+
+def _problem(file: Path) -> str:
+    """Why a page can't be had, "" where it can."""
+    try:
+        with file.open("rb") as stream:
+            is_elsewhere = stream.read(len(_POINTER)) == _POINTER
+    except OSError as error:
+        return f"can't be read: {error.strerror}"
+    return "is kept in Git LFS: clone it with git lfs" if is_elsewhere else ""
 
 
 def _text(file: Path) -> str:
