@@ -142,7 +142,7 @@ class _Crawl:
         self._validators: dict[str, Any] = {}
         self._trails: dict[str, tuple[str, ...]] = {}  # slug → the path of the pages below it
         self._asked = self._left_out = self._new = self._changed = self._removed = 0
-        self._orphans: set[str] = set()  # pages written without the trail of their parent, which failed: fetched again
+        self._orphans: set[str] = set()  # pages whose parent failed: without its trail, so asked for again
         self._kept: set[str] = set()  # slugs of the pages that this crawl came by
         self._failures: list[tuple[str, str]] = []
         self._cure = f"name a mirror or a copy with --from {source.name}=URL|FOLDER|ARCHIVE"
@@ -337,7 +337,8 @@ class _Crawl:
     # --- what is left behind ------------------------------------------------------------------------------------
 
     def _remember(self) -> None:
-        """For the next crawl: where the pages are from, and their validators as long as the converter is the same."""
+        """For the next crawl: where the pages are from, their validators as long as the converter is the same, and the
+        orphans, which it asks for although they are here: written while their parent failed, they lack its trail."""
         entry = {
             "from": self._origin,
             "version": self._version,

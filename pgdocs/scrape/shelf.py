@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ CRAWL = ".crawl.json"
 
 _TEMPORARY = ".writing-{}.tmp"
 """No page and no JSON file ends like this; a killed process leaves one at most."""
+
+ABANDONED = 3600.0
+"""Seconds after which nobody comes back for a temporary file: it is renamed in the moment in which it is written."""
 
 
 class Shelf:
@@ -88,7 +92,9 @@ def prepare(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for leftover in folder.glob(_TEMPORARY.format("*")):
-            leftover.unlink()
+            with suppress(FileNotFoundError):  # a run beside this one has swept or renamed it
+                if time.time() - leftover.stat().st_mtime > ABANDONED:
+                    leftover.unlink()
     except OSError as error:
         raise ScrapeError(f"Can't write into {folder} ({error.strerror}): name another folder with --out.") from error
 
@@ -98,11 +104,7 @@ def write_atomically(file: Path, content: bytes) -> None:
     temporary = file.with_name(_TEMPORARY.format(os.getpid()))
     try:
         temporary.write_bytes(content)
-        try:
-            temporary.replace(file)
-        except FileNotFoundError:  # another run has just swept it out
-            temporary.write_bytes(content)
-            temporary.replace(file)
+        temporary.replace(file)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
