@@ -90,6 +90,7 @@ def test_read_prints_pages_sections_and_lists(docs: Path) -> None:
         (["serach", "x"], 2, b"No such command"),
         (["search", "x", "--source", "mysql"], 2, b"use one of pg, postgis or all."),
         (["search", " "], 2, b"empty"),
+        (["search", "x", "--explain", "--strategy", "fuzzy"], 2, b"leave --strategy out."),
         (["ask", "x", "--budget", "1"], 2, b"200<=x<=2000"),
         (["ask", "x", "--source", "mysql"], 2, b"use one of pg, postgis or all."),
         (["install", "--client", "emacs"], 2, b"'claude-code'"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -139,6 +139,8 @@ def search(
     """Find the passages that answer a question."""
     from pgdocs.serve.text import search_text
 
+    if explain and strategy != "hybrid":
+        raise click.UsageError("--explain is for hybrid: leave --strategy out.")
     index, words = library.index(), " ".join(query)
     if explain:
         from pgdocs.serve.terminal import ranking
@@ -445,7 +447,7 @@ def install(ctx: click.Context, names: tuple[str, ...], uninstall: bool, yes: bo
     if not names and not uninstall:
         known = clients.CLIENTS.values()
         _list_clients(
-            [(c, c.file(home), clients.state(c, home, server), clients.folders(c, home)) for c in known], as_json
+            [Found(c, c.file(home), clients.state(c, home, server), clients.folders(c, home)) for c in known], as_json
         )
         return
     done, failed = [], []
@@ -466,16 +468,26 @@ def install(ctx: click.Context, names: tuple[str, ...], uninstall: bool, yes: bo
         raise click.ClickException(f"{len(failed)} of the configurations could not be changed.")
 
 
-def _list_clients(found: list[tuple[Client, Path, str, list[str]]], as_json: bool) -> None:
+class Found(NamedTuple):
+    """A client as the list shows it: the configuration that it has, and what of ours is in there."""
+
+    client: Client
+    file: Path
+    state: str
+    folders: list[str]
+
+
+def _list_clients(found: list[Found], as_json: bool) -> None:
     if as_json:
-        keys = ("client", "file", "state", "folders")
-        _print_json([dict(zip(keys, (c.name, str(file), *told), strict=True)) for c, file, *told in found])
+        _print_json(
+            [{"client": f.client.name, "file": str(f.file), "state": f.state, "folders": f.folders} for f in found]
+        )
         return
     for client, file, state, folders in found:
         click.echo(clean(f"{client.name:15} {state:10} {file}"))
         for folder in folders:
             click.echo(clean(f"{'':15} {'':10} in {folder}"))
-    if waiting := [client.name for client, _, state, _ in found if state in ("found", "differs", "in part")]:
+    if waiting := [f.client.name for f in found if f.state in ("found", "differs", "in part")]:
         click.echo(f"\nConnect with: pgdocs install --client {' --client '.join(waiting)}")
 
 
