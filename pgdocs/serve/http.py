@@ -30,8 +30,10 @@ from pgdocs.serve.mcp_server import make_server
 from pgdocs.serve.wire import mend
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
+"""What programs on this machine call it, as the header Host spells it: the names that nobody need allow."""
 
 PATH = "/mcp"
+"""Where the SDKs' servers answer by default, and so what people type into a client's configuration."""
 
 _ADDRESS = re.compile(r"(?:https?://)?(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?")
 """A Host or an Origin. The SDK takes what begins with a known name and a colon for that name at any port."""
@@ -99,7 +101,11 @@ def _is_any(host: str) -> bool:
 
 
 class _Connection(H11Protocol):
-    """Closed where it is one too many, or where no request's head comes in time: uvicorn leaves that to a proxy."""
+    """Closed where it is one too many, or where no request's head comes in time: uvicorn leaves that to a proxy.
+
+    None of its options does either (0.31.1, the SDK's least, to 0.54.0): limit_concurrency looks at a connection when
+    its head is there, timeout_keep_alive begins after a first answer and ends with any byte, and an ASGI app is called
+    with a whole head. So we go by this class, in both versions the same."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

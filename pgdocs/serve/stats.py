@@ -124,7 +124,8 @@ def _reasons(docs_dir: Path, data: Mapping[str, Any]) -> list[str]:
 
 def _lacks(source: SourceStats) -> str:
     """A crawl that lacks pages gets them when it runs again; what a folder lacks is lacking in the folder."""
-    named = f", {source.failures:,} problem{'s' * (source.failures > 1)} (see {MANIFEST})" if source.failures else ""
+    problems = "problem" if source.failures == 1 else "problems"
+    named = f", {source.failures:,} {problems} (see {MANIFEST})" if source.failures else ""
     return named + ("" if source.complete else ", incomplete: run the scrape again")
 
 
