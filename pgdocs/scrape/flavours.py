@@ -1,118 +1,19 @@
 """What folders of documentation write beside markdown → plain markdown, by small rules in order, a list per flavour.
 
 A rule takes a page's text and an `Include`, and gives the text back; code in fences is nobody's business but the
-including rules'. They come first, so that what they bring is cleaned by those that follow.
+including rules'. They come first, so that what they bring is cleaned by those that follow. Here are the rules of plain
+markdown, MkDocs and Terraform; what MDX needs beside them is in `mdx.py`.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator
-from functools import partial
 from html import unescape
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
-Include = Callable[[str], str | None]
-"""The text of the file that a page names, None where there is none that it may have."""
-
-Rule = Callable[[str, Include], str]
-
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)$")
-_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|\$\$.+?\$\$|\$(?=[^$\n]*\\[a-zA-Z])[^$\n]+\$", re.S)
-"""Code and formulas, whose braces and angles are their own."""
-_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
-_PROPS = (
-    rf"(?:\s+(?:[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|{_BRACES}|[^\s\"'{{}}<>]+))?"  # name, name="x", name={x}
-    r"|\{\.\.\.[^{}]*\}))*"
-)
-
-
-class FrontMatter(NamedTuple):
-    """The values above a page, and the page."""
-
-    values: dict[str, str]
-    text: str
-
-
-def front_matter(text: str) -> FrontMatter:
-    """Cut `key: value` lines between two lines of `---` off a page. What is nested or listed in them is left out."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    found = re.match(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", text, re.S)
-    values: dict[str, str] = {}
-    key = ""
-    for line in found[1].split("\n") if found else ():
-        if pair := re.match(r"([\w-]+):\s*(.*?)\s*$", line):
-            key = pair[1]
-            values[key] = "" if re.fullmatch(r"[|>][+-]?", pair[2]) else re.sub(r"^(['\"])(.*)\1$", r"\2", pair[2])
-        elif key and line.startswith((" ", "\t")) and not line.lstrip().startswith("- "):
-            values[key] = f"{values[key]} {line.strip()}".strip()
-    return FrontMatter(values, text[found.end() :] if found else text)
-
-
-# --- fences and what is outside of them ---------------------------------------------------------------------
-
-
-def scan(text: str) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it belongs to a fence, however far that is indented."""
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if fence:
-            yield line, True
-            if mark and mark[1].startswith(fence) and not mark[2].strip():
-                fence = ""
-        else:
-            fence = mark[1] if mark and "`" not in mark[2] else ""
-            yield line, bool(fence)
-
-
-def unfenced(text: str, change: Callable[[str], str]) -> str:
-    """Apply `change` to what is not in a fence."""
-    done: list[str] = []
-    kept: list[str] = []
-    for line, fenced in (*scan(text), ("", True)):
-        if fenced:
-            if kept:
-                done.append(change("\n".join(kept)))
-                kept = []
-            done.append(line)
-        else:
-            kept.append(line)
-    return "\n".join(done[:-1])
-
-
-def prose(text: str, change: Callable[[str], str]) -> str:
-    """Apply `change` to what is neither in a fence nor in a span of code or a formula."""
-
-    def clean(part: str) -> str:
-        spans: list[str] = []
-
-        def keep(match: re.Match[str]) -> str:
-            spans.append(match[0])
-            return f"\0{len(spans) - 1}\0"
-
-        return re.sub(r"\0(\d+)\0", lambda match: spans[int(match[1])], change(_SPAN.sub(keep, part)))
-
-    return unfenced(text.replace("\0", ""), clean)
-
-
-def quote(label: str, body: str) -> str:
-    """An admonition as a quotation; fences in it stand outside, where they are fences for everyone."""
-    lines: list[str] = [f"> **{label}:**" if label else ">"]
-    was_fenced = False
-    for line, fenced in scan(body.strip("\n")):
-        if fenced != was_fenced:
-            lines.append("")
-        if fenced or not line.strip():
-            lines.append(line if fenced else ">" if lines[-1].startswith(">") else "")
-        else:
-            lines.append(f"> {line}")
-        was_fenced = fenced
-    if lines[1:] and lines[1].startswith("> "):
-        lines[:2] = [f"{lines[0]} {lines[1][2:]}"]
-    return "\n".join(lines)
+from pgdocs.scrape.mdx import code_blocks, components, exports, imported_snippets, paragraphs_at_margin, tab_groups
+from pgdocs.scrape.prose import TAG, Include, Rule, as_fence, prose, quote, scan
 
 
 def fences(text: str, include: Include) -> str:
@@ -154,9 +55,7 @@ def code_includes(text: str, include: Include) -> str:
         if part := re.search(r"\bln\[(\d*):?(\d*)\]", match["options"]):
             lines = lines[int(part[1] or 1) - 1 : int(part[2]) if part[2] else None]
         suffix = PurePosixPath(match["path"]).suffix[1:]
-        code = "\n".join(lines)
-        marks = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
-        return textwrap.indent(f"{marks}{_LANGUAGES.get(suffix, suffix)}\n{code}\n{marks}", match["indent"])
+        return textwrap.indent(as_fence("\n".join(lines), _LANGUAGES.get(suffix, suffix)), match["indent"])
 
     return re.sub(r"^(?P<indent>[ \t]*)\{\*\s*(?P<path>\S+)(?P<options>[^\n]*?)\*\}[ \t]*$", fenced, text, flags=re.M)
 
@@ -190,80 +89,6 @@ def _part(text: str, part: str) -> str:
         ends = [n for n, m in marks.items() if m[2] == part]
         lines = lines[ends[0] + 1 : ends[1]] if len(ends) > 1 else []
     return "\n".join(line for line in lines if not re.search(r"-8<-+\s*\[(?:start|end):", line))
-
-
-_IMPORT = re.compile(
-    r"^import\s+(?:(\w+)|\{[^}]*\}|\*\s+as\s+\w+)(?:\s*,\s*\{[^}]*\})?\s+from\s+(['\"])(.+?)\2;?[ \t]*$", re.M
-)
-
-
-def imported_snippets(text: str, include: Include) -> str:
-    """`import Snippet from "./_snippet.mdx"` and `<Snippet name="x" />` → the snippet's text; other imports vanish."""
-    for name, _, path in _IMPORT.findall(text):
-        suffix = PurePosixPath(path).suffix
-        if name and (suffix in (".md", ".mdx") or (not suffix and path.startswith((".", "/", "@site/")))):
-            body = include(path.replace("\\_", "_"))  # some editors escape it there too
-            if body is not None:
-                tag = rf"<{name}\b(?P<props>{_PROPS})\s*(?:/>|>(?P<inner>.*?)</{name}\s*>)"
-                text = re.sub(tag, partial(_used, body), text, flags=re.S)
-    return prose(text, lambda part: re.sub(r"^import\s+(['\"]).+?\1;?[ \t]*$", "", _IMPORT.sub("", part), flags=re.M))
-
-
-_CODE_BLOCK = re.compile(
-    rf"<CodeBlock\b(?P<props>{_PROPS})\s*>(?:\s*\{{\s*`(?P<code>(?:[^`\\]|\\.)*)`\s*\}}\s*|\s*\{{(?P<name>\w+)\}}\s*"
-    r"|(?P<plain>[^<>{}`]*))</CodeBlock\s*>",
-    re.S,
-)
-
-
-def code_blocks(text: str, include: Include) -> str:
-    """`<CodeBlock language="js">` with its code, or with a file that is imported as `!!raw-loader!./x.js` → a fence;
-    what stands in a fence of `mdx-code-block` is the page's own."""
-    raw = dict(re.findall(r"^import\s+(\w+)\s+from\s+['\"](?:!!)?raw-loader!(.+?)['\"]", text, re.M))
-
-    def fenced(match: re.Match[str]) -> str:
-        given = _given(match["props"])
-        named = include(raw[match["name"]]) if match["name"] in raw else ""
-        code = re.sub(r"\\([`$\\])", r"\1", match["code"] or "") or named or match["plain"] or ""
-        if not code.strip():
-            return ""
-        marks = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
-        title = f"**{given['title']}**\n\n" if given.get("title") else ""
-        return f"\n\n{title}{marks}{given.get('language', '')}\n{code.strip(chr(10))}\n{marks}\n\n"
-
-    text = re.sub(r"^(`{3,})mdx-code-block[ \t]*\n((?:(?!\1).*\n)*)\1[ \t]*$", r"\2", text, flags=re.M)
-    return unfenced(text, lambda part: _CODE_BLOCK.sub(fenced, part))
-
-
-_TABS = re.compile(r"<Tab\.Group\b(?:(?!<Tab\.Group\b).)*?</Tab\.Group\s*>", re.S)
-
-
-def tab_groups(text: str, include: Include) -> str:
-    """`<Tab.Group>`, whose names and panels stand apart → each name before its panel."""
-
-    def joined(group: re.Match[str]) -> str:
-        listed = re.search(r"<Tab\.List\b[^>]*>(.*?)</Tab\.List\s*>", group[0], re.S)
-        if not listed:
-            return group[0]
-        names = iter(re.findall(r"<Tab\b[^>]*>\s*(.*?)\s*</Tab\s*>", listed[1], re.S))
-        panels = group[0].replace(listed[0], "")
-        return re.sub(
-            r"<Tab\.Panel\b[^>]*>", lambda _: f"\n\n**{name}**\n\n" if (name := next(names, "")) else "", panels
-        )
-
-    return prose(text, lambda part: _TABS.sub(joined, part))
-
-
-def _used(body: str, tag: re.Match[str]) -> str:
-    """A snippet where a tag uses it: with the tag's attributes and children."""
-    given = _given(tag["props"])
-    given.setdefault("children", tag["inner"] or "")
-    return "\n" + re.sub(r"\{(?:props\.(\w+)|(children))\}", lambda m: given.get(m[1] or m[2], ""), body.strip()) + "\n"
-
-
-def _given(props: str) -> dict[str, str]:
-    """The attributes of a tag that are plain text."""
-    return {name: a or b for name, a, b in re.findall(r"""([\w-]+)=\{?(?:"([^"]*)"|'([^']*)')\}?""", props)}
 
 
 # --- blocks -------------------------------------------------------------------------------------------------
@@ -346,7 +171,6 @@ def _called(text: str) -> str:
 
 # --- small things -------------------------------------------------------------------------------------------
 
-_TAG = re.compile(rf"<(?P<close>/?)(?P<name>[A-Za-z][\w.]*)(?P<props>{_PROPS})\s*(?P<empty>/?)>")
 _HTML = frozenset(
     """
     a abbr article b big blockquote body br button caption center cite code col colgroup dd del details dfn div dl
@@ -356,7 +180,6 @@ _HTML = frozenset(
     track tt u ul var video wbr noscript circle rect g
     """.split()
 )
-_NAMING = ("title", "label", "heading", "header", "name", "summary", "question", "tab", "caption")
 
 
 def comments(text: str, include: Include) -> str:
@@ -374,35 +197,9 @@ def html(text: str, include: Include) -> str:
     """HTML tags → what markdown has for them, else their text; entities → their characters."""
 
     def change(part: str) -> str:
-        return unescape(_TAG.sub(lambda m: _plain(m) if m["name"].lower() in _HTML else m[0], _links(part)))
+        return unescape(TAG.sub(lambda m: _plain(m) if m["name"].lower() in _HTML else m[0], _links(part)))
 
     return prose(text, change)
-
-
-def components(text: str, include: Include) -> str:
-    """JSX: a component → its title, if it has one, and its children; `{"text"}` → text; other expressions vanish."""
-
-    def change(part: str) -> str:
-        part = re.sub(
-            r"</?>", "", _TAG.sub(lambda m: _named(m) if m["name"][0].isupper() or "." in m["name"] else m[0], part)
-        )
-        part = re.sub(r"""\{\s*(["'`])(.*?)\1\s*\}""", r"\2", part)
-        return re.sub(r"(?<!\\)\{(?!#)[^{}\n]*\}", "", part)
-
-    return prose(text, change)
-
-
-def exports(text: str, include: Include) -> str:
-    """`export const x = …` up to the blank line after it that what is indented or closes something does not follow."""
-    return prose(
-        text,
-        lambda part: re.sub(
-            r"^export\s+(?:const|let|default|function)\b.*?(?:\n[ \t]*\n(?![ \t\n)\]}])|\Z)",
-            "\n",
-            part,
-            flags=re.M | re.S,
-        ),
-    )
 
 
 def _links(text: str) -> str:
@@ -416,13 +213,6 @@ def _plain(tag: re.Match[str]) -> str:
         return "\n" if tag["close"] else f"\n{'#' * int(name[1])} "
     marks = {"br": "\n", "li": "" if tag["close"] else "- ", "b": "**", "strong": "**", "code": "`", "p": "\n"}
     return marks.get(name, "")
-
-
-def _named(tag: re.Match[str]) -> str:
-    given = _given(tag["props"])
-    names = (*_NAMING, "value") if tag["name"] == "TabItem" else _NAMING  # whose label is its value, if it has none
-    title = next((given[name] for name in names if given.get(name)), "")
-    return f"\n\n**{title}**\n\n" if title and not tag["close"] else ""
 
 
 def attributes(text: str, include: Include) -> str:
@@ -454,18 +244,6 @@ def fences_at_margin(text: str, include: Include) -> str:
             indent = len(line) - len(line.lstrip())
         done.append(re.sub(rf"^[ \t]{{0,{indent}}}", "", line) if fenced and indent else line)
         was_fenced = fenced
-    return "\n".join(done)
-
-
-def paragraphs_at_margin(text: str, include: Include) -> str:
-    """What was indented for the sake of the component around it begins at the margin, unless it goes on in a list."""
-    done: list[str] = []
-    in_list = False
-    for line, fenced in scan(text):
-        if not fenced and line.strip():
-            item = bool(re.match(r"\s*(?:[-*+]|\d+[.)])\s", line))
-            in_list = item or (in_list and line.startswith(" "))
-        done.append(line if fenced or in_list else line.lstrip())
     return "\n".join(done)
 
 

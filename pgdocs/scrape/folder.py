@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 from pgdocs.errors import ScrapeError
 from pgdocs.pages import PATH_SEPARATOR, Page, doc_name, split_anchors
-from pgdocs.scrape.flavours import clean, front_matter, prose, resolve, scan
+from pgdocs.scrape.flavours import clean, resolve
+from pgdocs.scrape.prose import front_matter, prose, scan
 
 SUFFIXES = (".html.markdown", ".html.md", ".markdown", ".mdx", ".md")
 
