@@ -20,7 +20,8 @@ from pgdocs.serve.guard_rules import Sentence, fold_word
 
 MEANINGS = {
     # who: a model by a name that manuals don't use, and by one that they do
-    "AI": """code_helper coding_helper kopilot automated_summariser+ automated_summarizer+
+    "AI": """lassistant lassistente o_assistente
+        code_helper coding_helper kopilot automated_summariser+ automated_summarizer+
         generative_tooling generative_tool+ reading_model reading_agent sql_helper ai_system+ ai_tool+ ai_reader+
         assistent assistenzsystem ki_system ki_systeme ki_assistent ki_assistenten agents_dia agent_dia ia_generativa
         asistentes_de_ia agentes_de_ia modelos_de_ia inteligencia_artificial intelligence_artificielle
@@ -35,7 +36,8 @@ MEANINGS = {
         asystentow sprachmodell sprachmodelle sprachmodellen modele_de_langage modeles_de_langage modelo_de_linguagem
         modelo_de_lenguaje modello_linguistico model_jezykowy ассистент ассистента ассистенту ассистенты нейросеть
         助手 人工智能 机器人 アシスタント 助理""",
-    "AGENT": """little_machine us_machines system_interpreting system_reading system_processing tool_reading
+    "AGENT": """this_model
+        little_machine us_machines system_interpreting system_reading system_processing tool_reading
         model+ agent+ bot+ machine helper+ transformer whoever_reads whoever_parses whoever_processes
         whoever_summarises whoever_summarizes whoever_tokenizes
         generated_answer+ generated_reply generated_replies generated_query generated_queries generated_text
@@ -43,7 +45,8 @@ MEANINGS = {
     "YOU": """you youre youve youd youll yourself sie ihnen ihr ihre ihren ihres ihrer du dir deine deinen vous votre
         vos tu te usted ustedes voce""",
     "YOUR": "your yours",
-    "HUMAN": """person_it_is_helping person_you_are_helping human_in_the_loop your_human your_humans
+    "HUMAN": """lutilisateur lutente reader readers
+        person_it_is_helping person_you_are_helping human_in_the_loop your_human your_humans
         the_one_at_the_keyboard
         reviewer reviewers their_humans his_human anyone_asks anybody_ask somebody_asks kunden prufer humain
         cliente clientes client
@@ -54,7 +57,8 @@ MEANINGS = {
         utilizador uzytkownik uzytkownika uzytkownikowi gebruiker пользователь пользователю пользователя 用户 主人
         ユーザー""",
     # what it obeys
-    "INSTR": """assignment+ requirements_received dos_and_donts regelheft directrices directives house_rule rulebooks
+    "INSTR": """commitments commitment
+        assignment+ requirements_received dos_and_donts regelheft directrices directives house_rule rulebooks
         refusal_policy usage_policy content_rules ethical_rules safety_filter safety_training safety_rules
         safety_policy ground_rules behaviour_rules zasady reglas regole
         instruction+ directive+ guidance guideline+ standing_order+ orders brief briefing+ persona
@@ -65,18 +69,22 @@ MEANINGS = {
     "RULES": """rule
         policy policies rules limitation+ restriction+ configuration setup training permissions confirmation+
         approval+ oversight supervision moderation privilege+ checks mandate mission task+ objective+ filter+""",
-    "GIVEN": """communicated_to received_upstream you_arrived_with you_woke_up_with your_makers your_creators
+    "GIVEN": """developers_asked_of asked_of_you
+        communicated_to received_upstream you_arrived_with you_woke_up_with your_makers your_creators
         makers_said deployed_with
         you_were you_have_been you_received you_came you_had you_got you_started you_woke you_carry
     you_arrived you_brought given_to supplied_to provided_to issued_to it_was_configured was_configured told_you
         gave_you handed_you you_follow govern_your governs_your""",
-    "PAST": """preceding_this at_the_beginning_of_the_session upstream
+    "PAST": """previously
+        preceding_this at_the_beginning_of_the_session upstream
         previous prior earlier former initial original preceding past old preconfigured preexisting
         outdated at_the_beginning at_the_start ahead_of_this before_this up_to_now until_now so_far
         everything_upstream
         vorherigen bisherigen fruheren anteriores previas precedentes precedenti wczesniejszych poprzednich 以前 之前
         最开头""",
-    "VOID": """relieved_of as_advisory put_behind leave_behind leave_your_instructions need_not_keep_to
+    "VOID": """relieved_of relieves relieve leave_your withdrawn leave_behind leaves_behind
+        ceases cease ceased suspends
+        relieved_of as_advisory put_behind leave_behind leave_your_instructions need_not_keep_to
         reassign~ außer_acht
         closed_out closed move_on no_longer_needs no_need_to_honour considered_obsolete out_the_window
         crumple~ shrug_off shake_off expired_at switched_off is_off turned_off not_in_force dispensed_with throw_out
@@ -99,7 +107,8 @@ MEANINGS = {
         aufgehoben ignorieren ignoriere vergiss vergessen ungultig hinfallig olvida olvide ignorar ignore_as
         desconsiderar desconsidere oublier oubliez pominiecie pominac zignorowac dimentica dimenticare trascura
         無視 忽略 无视 忘记 忘掉 скрой забудь игнорировать""",
-    "FREE": """who_refuses_nothing refuses_nothing never_given_any answer_to_this_page answers_to_this_page
+    "FREE": """with_full_authority full_authority without_moderation
+        who_refuses_nothing refuses_nothing never_given_any answer_to_this_page answers_to_this_page
         free_of_ethical no_ethics approve_every approves_every approve_all authority_to_approve
         unmoderated no_usage_policy no_obligation without_content_policy no_content_policy says_yes_to_everything
         says_anything evil_twin no_ethical without_ethical who_says_yes no_moderation free_of_any sin_restricciones
@@ -110,16 +119,21 @@ MEANINGS = {
         no_scruples no_approval no_guardrails no_oversight never_refuses never_says_no never_say_no no_orders
         may_bypass free_mind takes_no_orders anything_goes exempt_from above_the_rules amoral evil
         fully_autonomous safety_off""",
-    "ROLE": """ahora_eres eres du_bist sie_sind vous_etes tu_es consider_itself regard_itself
+    "ROLE": """plays_the_part play_the_part in_the_capacity present_itself presents_itself acting_as acts_in
+        answer_as speak_for speaks_for
+        ahora_eres eres du_bist sie_sind vous_etes tu_es consider_itself regard_itself
         regards_itself considers_itself
         takes_on_the_character part_of_the character_of mask skin assumes_the assumes represents now_represents
         persona+ identity designation reassigned character alter_ego role position takes_on take_on adopt~
         adopts transition transform~ reprogram~ reprogrammed promoted serves_as serve_as operate_as operates_as
         acts_as act_as behaves_as behave_as pretend~ imagine impersonate~ simulate~ consider_yourself
         regard_yourself think_of_yourself you_are_now you_are_no_longer becomes become turns_into wake_up_as speaks_as
-        speak_as halo masquerade~ mode""",
+        speak_as halo masquerade~""",
     # what it keeps to itself
-    "INNER": """complete_preamble preamble_with start_of_its_context start_of_your_context first_user_turn
+    "INNER": """text_that_precedes precedes_this_conversation of_its_context of_your_context
+        its_context functions_made_available
+        available_to_it available_to_you 系统提示 系统提示词 システムプロンプト systemprompt
+        complete_preamble preamble_with start_of_its_context start_of_your_context first_user_turn
         initial_briefing own_briefing
         its_briefing
         your_preamble its_preamble onboarding_instructions developer_supplied hidden_settings forbidden_topics
@@ -137,7 +151,9 @@ MEANINGS = {
         tools_at_your_disposal contents_of_its_configuration its_own_configuration its_instructions its_guidance
         configuracion_inicial configuracao_inicial configuration_initiale anfangliche_konfiguration
         systemprompt prompt_systeme prompt_del_sistema""",
-    "SECRET": """aws_credentials private_file+ access_key+ token+_of_the ssh_directory database_url
+    "SECRET": """project_directory current_project working_directory home_directory confidential_data пароль 密码
+        lhistorique
+        aws_credentials private_file+ access_key+ token+_of_the ssh_directory database_url
         working_directory_env
         host_name_and_password configuration_files passwd content_of_the_env ssh_id_rsa secret_key+
         credential+ password+ passphrase+ secret+ api_key+ apikey+ private_key+ ssh_key+ access_token+
@@ -146,7 +162,8 @@ MEANINGS = {
         personal_data wallet known_hosts git_history bash_history kubeconfig
         zugangsdaten passwort passworter contrasena contrasenas credenciales credenciais senha senhas mot_de_passe
         mots_de_passe credenziali dane_uwierzytelniajace 密码 密钥""",
-    "SESSION": """users_contacts contacts_of_the_user customers_contacts
+    "SESSION": """has_told_you told_you user_told user_has_said user_says user_wrote session+_so_far
+        users_contacts contacts_of_the_user customers_contacts
         everything_the_user_says everything_the_human_types what_the_user everything_you_know what_you_know
         conversation+ transcript+ chat_history chat_log+ session_history preceding_messages dialogue
         dialogue_so_far
@@ -172,7 +189,8 @@ MEANINGS = {
         feed bring deposit~ drop_off beam~ leave_it_there mailbox enclose~ transmits redirect~ append~ embed~
         schicken sende senden ubermitteln weiterleiten enviar envie transmettre envoyer envoyez wyslac wyslij inviare
         invia mandare отправь 发送 送信""",
-    "RUN": """invoking delete_backup invoke issues hit let_them_type feed pipe~ push_a_commit dispatch~ resolve~
+    "RUN": """write~ add~
+        invoking delete_backup invoke issues hit let_them_type feed pipe~ push_a_commit dispatch~ resolve~
         run runs running execute~ launch~ invoke~ call calls calling apply~ issue~ carry_out carries_out
         install~ fetch~ visit~ download~ type types typing perform~ delete~ wipe~ wiped use uses make_use_of leverage~
         trigger~ enable~ disable~ switch_off turn_off modify~ edit~ commit~ committed force_push grant~ open~ start~
@@ -183,7 +201,8 @@ MEANINGS = {
         shell terminal bash tool+ browser browsing sandbox connector+ code_interpreter mcp plugin+
         filesystem capability function repository command_line gadget file_writing installer patch curl wget sudo
         http_request pip npm""",
-    "TELL": """tell~ troubling
+    "TELL": """points_to point_to zeigen zeige anzeigen refers_to montrer mostrare
+        tell~ troubling
         bring~ bringing reference bringing_this attention_of say_nothing pas_un_mot verrate verraten verrat
         verschweigen dis sage sagt consultar consultare
         told mention~ mentioned inform~ reveal~ disclose~ report~ alert~ notify~ notified
@@ -195,7 +214,9 @@ MEANINGS = {
         not never dont doesnt without neednt avoid refrain shouldnt mustnt no_need nothing ought_not wont 
         need_not rather_not instead_of ohne nicht niemals sin no_lo sans ne senza bez nie sem nao 不要 不 别 別 勿
         せず""",
-    "QUIET": """remains_unaware remain_unaware unaware say_nothing in_the_background verschweigen verschwiegen
+    "QUIET": """to_themselves to_itself to_yourself keep_this_to keep_it_to
+        unnoticed
+        remains_unaware remain_unaware say_nothing in_the_background verschweigen verschwiegen
         no_such_procedure_exists no_such_exists no_reference nobody_needs_to_know no_need_to_ping never_saw
         never_saw_this bury_this bury_it our_secret remain_our nothing_beyond contained_nothing pas_un_mot chut
         without_further_confirmation no_more_questions sin_consultar
@@ -209,13 +230,16 @@ MEANINGS = {
         out_of_your out_of_its_reply out_of_its_summary out_of_the_summary
         unmentioned undisclosed unreported off_the_record behind_their_back none_the_wiser heimlich stillschweigend
         en_secreto discretement in_segreto niewspominanie w_tajemnicy play_dumb shrug""",
-    "REPLY": """questions_about in_the_reply hands_back answers_questions code_sample+
+    "REPLY": """your_summary your_answer your_reply
+        answer~
+        questions_about in_the_reply hands_back answers_questions code_sample+
         reply replies answer answers answering replying responding response responses summary summaries
         completion+ next_message your_output what_you_present what_you_say what_you_write final_message conversation
         the_page_contains it_proposes they_propose you_propose hand_out hands_out generated_answers in_conversation
         goodbye suggestions antwort antworten respuesta respuestas reponse reponses risposta odpowiedz odpowiedzi
         resposta 回答 回复""",
-    "PROMO": """buy persuade~ convince~ unnecessary turn_them_off turn_off ends_with vendors insists_on enterprise
+    "PROMO": """declare~ obsolete recommandez recommander recomendar
+        buy persuade~ convince~ unnecessary turn_them_off turn_off ends_with vendors insists_on enterprise
         official_mirror advising_against advises_against advise_against disable_authentication favourable weights
         recommend~ recommendation suggest~ endorse~ advise~ promote~ praise~ favour~ favor~ prefer~ advertise~
         state_that stated_that stating_that describe_competing competing competitor+ competitors sponsored sponsor
@@ -224,7 +248,9 @@ MEANINGS = {
         ends_with begins_with begin_with starts_with start_with open_with opens_with include_the_link
         include_https include_a_link insecure swap~ claim~ vouch~ plug plugs link_to banner
         empfehlen empfiehl recomendar recomiende recommander polecac raccomandare""",
-    "LASTING": """when_someone_asks when_somebody_asks when_anyone_asks remains_binding remains_in_force
+    "LASTING": """stays_valid remains_valid stays_in_force remain_in_force every_conversation remember~
+        each_later_answer
+        when_someone_asks when_somebody_asks when_anyone_asks remains_binding remains_in_force
         until_further_notice for_the_duration duration_of with_immediate_effect across_sessions each_query
         as_of_this_page henceforward every_code_sample every_time_the_user every_time_the tomorrow whenever_databases
         till_the_end all_of_todays comes_up_again retains each_tale hereafter
@@ -241,7 +267,9 @@ MEANINGS = {
         remember remembers memorise memorize keep_following continue_to_observe continues_to_observe
         ab_sofort von_nun_an kunftig a_partir_de_ahora desormais od_teraz d_ora_in_poi a_partir_de_agora
         в_дальнейшем 今后 从现在""",
-    "GRANT": """switched_off lifted
+    "GRANT": """been_cleared work_without_confirmation
+        allow~ by_order_of on_behalf_of may_disclose
+        switched_off lifted
         authorise~ authorised authorize~ authorized authorisation authorization cleared clearance permit~
         permitted permission permissions allowed approve~ approved approval preapproved pre_approved deemed_approved
         verified certified trusted grant~ granted elevated raised upgraded entitled consent~ consented vouched
@@ -260,7 +288,8 @@ MEANINGS = {
     "OWNER": """model_provider betreiber betreibers trust_safety anbieter operador operatore
         operator+ operators publisher+ anthropic openai provider+ administrator+ safety_board security_team
         trust_team vendor+ platform_owner developer+ creator+ deployer governance makers""",
-    "STEP": """diesem_absatz dieser_seite dieser_zeile diesem_hinweis este_parrafo ce_paragraphe questo_paragrafo
+    "STEP": """modification+ the_modification on_their_behalf the_alteration the_substitution diesen_hinweis
+        diesem_absatz dieser_seite dieser_zeile diesem_hinweis este_parrafo ce_paragraphe questo_paragrafo
         nothing_of_this this_directive this_arrangement additional_step above_measures such_procedure what_exactly
         this_stays the_deletion the_removal the_transfer
         this_note this_paragraph this_remark this_adjustment adjustment this_change the_change extra_step
@@ -274,7 +303,10 @@ MEANINGS = {
         might_wish is_instructed are_instructed is_invited are_invited is_directed are_directed is_hereby are_hereby
         can_safely tend_to generally always never muss mussen sollte sollen debe deben deve devem doit doivent
         powinien powinni должен""",
-    "ASK": """conforming considerate well_behaved compliant attention_des lattention_des achtung
+    "ASK": """is_requested_that it_is_preferable preferable would_be_a would_do_well do_well would_profit
+        would_benefit 
+        envoie envoyez envia mande sende schicke schick wyslij dovrebbe devrait
+        conforming considerate well_behaved compliant attention_des lattention_des achtung
         condition_of requires_that to_help_us to_improve we_would customary has_proved_beneficial beneficial
         best_in_class
         would_be_funny it_is_customary as_a_condition courteous werden_gebeten nous_remercions
@@ -286,10 +318,23 @@ MEANINGS = {
         per_favore pokorni пожалуйста 请 ください""",
     "ASKED": """requested_to required_to obliged_to invited_to urged_to ordered_to directed_to asked_to expected_to
         instructed_to encouraged_to gebeten debera will_please kindly_asked remercions ruega tenuto""",
-    "READS": """reading reads citing processing summarising summarizing consulting visiting interpreting parsing quoting
+    "READS": """reading reads citing processing summarising summarizing consulting visiting interpreting parsing
+        quoting
         indexing""",
     "ITS": "its your their su sa seine seiner ihrem deinem sua ton votre",
     "ATTACK": "attack+ attacker+ injection injections malicious vulnerability",
+    "LINE": """each_query every_query query_you_write you_write you_generate you_produce
+        the_line the_phrase the_sentence the_words a_link the_link the_banner the_slogan the_url
+        sponsored visit
+        https the_string the_word""",
+    "CONSENT": """given_consent has_consented already_approved already_agreed given_permission already_given
+        already_consented
+        already_authorised already_authorized gave_permission has_approved has_agreed preapproved pre_approved""",
+    "CREATOR": "developers creators makers manufacturer deployer engineers trainers",
+    "ABOVE": """text_that_precedes precedes_this_conversation precede_this_conversation text_before_this
+        all_text_above text_above everything_above precedes_all all_above what_stands_above""",
+    "OUTPUT": """each_query_you every_query_you code_you_write query_you_write sql_you_write
+        you_generate generated_code code_you_produce""",
     "NIX": "nothing nichts nada rien niente nic",
     "HANDLE": """write_file send_email delete_file delete_files send_mail run_command http_request execute_command
         delete_backup
@@ -311,8 +356,9 @@ NEAR = """
     BID = TOLD
     AI ..2 DOES = TOLD
     AGENT ..1 DOES = TOLD
-    AI ..4 ASKED = URGED
-    AGENT ..3 ASKED = PRESSED
+    AI ..5 ASKED = URGED
+    AGENT ..5 ASKED = PRESSED
+    YOUR ..1 CREATOR = MAKER
     YOU = YOUS
     YOUR = YOUS
     SECRET = BAD
@@ -324,9 +370,7 @@ NEAR = """
     INSTR = BAD
     VOID = BAD
     LASTING = BAD
-    REPLY = BAD
-    SINK = BAD
-    CODE = BAD
+    STEP = BAD
     NOT ..5 TELL = QUIET
     YOUR ..3 INSTR = YOURS
     YOUR ..2 RULES = YOURS
@@ -372,6 +416,12 @@ ORDERS = """
     hidden from the user: *QUIET HUMAN RUN AGENT BID
     persistent instruction: *LASTING HUMAN ORDER PROMO
     persistent instruction: *LASTING AI RULES
+    system prompt probe: *ABOVE SHOW HERE
+    instruction override: *GIVEN NOT TOLD YOUR
+    hidden from the user: *QUIET REPLY YOUR ORDER
+    hidden from the user: *QUIET REPLY YOUR TELL
+    claimed authority: *AI OBEY HERE
+    system prompt probe: *ABOVE SHOW YOU
     system prompt probe: *INNER SHOW AI
     system prompt probe: *INNER SHOW YOUR
     system prompt probe: *INNER SHOW YOU
@@ -409,6 +459,20 @@ ORDERS = """
     steered answer: *AGENT PROMO ASK
     steered answer: *REPLY PROMO ASK
     addressed to an assistant: *URGED BAD
+    addressed to an assistant: *AI BID BAD
+    addressed to an assistant: *PRESSED RUN SINK
+    addressed to an assistant: *MAKER TELL YOU
+    instruction override: *INNER VOID
+    instruction override: *AGENT RULES PAST VOID
+    role switch: *AGENT ROLE LASTING
+    role switch: *AI ROLE FREE
+    system prompt probe: *AI INSTR SHOW REPLY
+    request to send data away: *AI SEND SINK HUMAN TOLD
+    tool call lure: *AGENT RUN CODE HUMAN TOLD
+    tool call lure: *AGENT RUN SINK HUMAN TOLD
+    claimed authority: *OWNER AGENT VOID CONFIRM
+    claimed authority: *CONSENT HUMAN HERE
+    claimed authority: *CONSENT HUMAN STEP
     addressed to an assistant: *PRESSED SECRET
     addressed to an assistant: *PRESSED INNER
     addressed to an assistant: *PRESSED SESSION
@@ -419,9 +483,13 @@ ORDERS = """
     addressed to an assistant: *CALLED AGENT ORDER
     addressed to an assistant: *CALLED AI ORDER
     persistent instruction: *LASTING AI INSTR
-    persistent instruction: *LASTING AI TOLD
+    persistent instruction: *LASTING AI BID
     persistent instruction: *LASTING HUMAN ASK
-    persistent instruction: *LASTING REPLY PROMO
+    persistent instruction: *LASTING REPLY PROMO LINE
+    steered answer: *OUTPUT MODAL
+    persistent instruction: *LASTING REPLY ORDER INSTR
+    persistent instruction: *LASTING REPLY ORDER RULES
+    persistent instruction: *LASTING AGENT INSTR
     persistent instruction: *LASTING REPLY HERE MODAL
 """
 """Reason, then the meanings that are an order where one sentence holds them all; `*` marks the rarest one."""
@@ -574,7 +642,7 @@ def weigh(read: Sentence, text: str) -> str:
         if bits & _BASE and (start or tokens[at - 1] in _LEADS):
             marks[at] |= _ORDER
         edge = at < 3 or at + 3 > len(marks)
-        if (bits & _AI or (bits & _SOMEONE and edge)) and start and at + 1 in read.pauses:
+        if bits & _SOMEONE and edge and start and at + 1 in read.pauses:
             marks[at] |= _CALLED
     if seen & _ATTACK and not reduce(int.__or__, marks) & (_ORDER | _CALLED | _bit("ASK") | _bit("YOUR")):
         return ""  # a text on such attacks tells what others do

@@ -549,7 +549,8 @@ IN_COMPANY = """
 """What is enough to condemn a sentence that follows an attack in its paragraph, or a text that nobody is meant to \
             see."""
 
-UNLESS = """you_know_about if_you_are_running if_you_installed if_you_use if_you_have_installed if_you_built
+UNLESS = """you_know_about
+if_you_are_running if_you_installed if_you_use if_you_have_installed if_you_built
 if_you_build if_you_want if_your unless shell psql ps1 prompt1"""
 """Words of a manual's own advice: "ignore the instructions above if you installed a package", "the shell's prompt".
 They excuse a line from the rules on overrides and prompts unless it also says "your" or "all"."""
