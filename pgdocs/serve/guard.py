@@ -265,13 +265,15 @@ _BREAK = re.compile(r"\n|(?<=[.!?])[\"')\]*_]{0,3}[ \t]+|(?<=[。！？])|[ \t](
 _BREAK_IN_ROW = re.compile(r"\n|(?<=[.!?])[ \t]+|[ \t]\|[ \t]*")
 _TURNED = frozenset(word.encode() for word in guard_rules.ROTATED | guard_rules.BACKWARDS)
 _LOCAL = re.compile(r"\]\((?![a-zA-Z]{2,10}:|//)[^()\s]{0,300}\)")
+_LOCAL_UTF8 = re.compile(rb"\]\([^()\s:]{1,300}\)")  # no address: a page of the same manual
 _TRAILER = re.compile(r"\s*(?:\|\s*|\*/\s*|(?:\{#[^{}\s]+\}\s*)+)?$")
 
 
 def _by_words(text: str) -> Iterator[Span]:
     """Find the lines that hold a telling word or look like a disguise, and read the paragraph around each."""
     raw = text.encode("utf-8")
-    folded = raw.translate(guard_rules.FAST, guard_rules.FAST_DROP).split(b"\n")
+    said = _LOCAL_UTF8.sub(b"] ", raw) if b"](" in raw else raw
+    folded = said.translate(guard_rules.FAST, guard_rules.FAST_DROP).split(b"\n")
     lines = text.split("\n")
     known, fits = guard_rules.KEYS, _TELLING.isdisjoint
     suspects = {i for i, line in enumerate(folded) if not fits(line.split())}

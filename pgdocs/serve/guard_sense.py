@@ -451,7 +451,7 @@ ORDERS = """
     claimed authority: *AI GRANT CONFIRM TOLD
     claimed authority: *AI GRANT HERE
     claimed authority: *OWNER GRANT AI
-    claimed authority: *HERE GRANT OWNER AGENT
+    claimed authority: HERE *GRANT OWNER AGENT
     claimed authority: *OWNER HERE AGENT OBEY
     steered answer: *AI PROMO BID
     steered answer: *AI PROMO REPLY
@@ -494,16 +494,22 @@ ORDERS = """
 """
 """Reason, then the meanings that are an order where one sentence holds them all; `*` marks the rarest one."""
 
-COMMON = """a about access after all an and any as at be been before below by can command config configuration
-        connection
-    current do environment file files first for from function given has have here hidden in is it its language
-        list log
-    message must names no not now of off on or out page session shell shown so source system table text that the them
-    then there this to tool tools under up was were what when while who will with without you your every prompt
-        between
-    edition code history user users memory variable variables point next answer nothing keep section row operator
-    operators developer internal initial server time whenever"""
-"""Words that are everywhere in a manual: a phrase is looked for by another of its words, if it has one."""
+COMMON = """the a to of is in and for be this as that if not are with sql it name from by an can table o on will pg
+    data functions id set type only all value use when text https no database any you one command have new
+    query at lo row reference so null must kind point more time each into section system user has note string
+    file config types there part its current these do such output alter support configuration input drop
+    first в key connection was operator they may given client might chapter es language about access line
+    after available order list without before start between end contains need files following net variable
+    make check would message change code manual been queries ia up run write names details out log instead
+    just character your d double required well we date include directory them their execute memory record
+    session additional copy supported class requires work valid state users delete count rules processing
+    above variables points last commit exists sets contents per usage page provided here full what backup
+    authentication left internal already generated owner were environment found next conf databases generate
+    settings begin known security host messages password strings word rule open rather ai procedure long void
+    off se my base over systems every original applied present until considered writing needs itself now
+    later never notice take condition apply made own http extra none supplied force though applies against
+    back keys"""
+"""Words that are everywhere in a manual, the most frequent first: a phrase is looked for by its rarest word."""
 
 # --- the lists parsed -------------------------------------------------------------------------------------
 
@@ -572,12 +578,13 @@ def _orders() -> Iterator[tuple[str, int, int]]:
 
 _NEAR = tuple(_near())
 _ORDERS = tuple(_orders())
-_COMMON = frozenset(map(fold_word, COMMON.split()))
-_LOOSE = {word.encode(): bits for word, bits in _WORDS.items()}
+_COMMON = {fold_word(word): -at for at, word in enumerate(COMMON.split(), 1)}
+_SINGLE = {word.encode(): bits for word, bits in _WORDS.items()}
+_BY_RAREST: dict[bytes, list[tuple[frozenset[bytes], int]]] = {}
 for _entries in _PHRASES.values():
     for _phrase, _bits in _entries:
-        _word = max(_phrase, key=lambda word: (word not in _COMMON, len(word))).encode()
-        _LOOSE[_word] = _LOOSE.get(_word, 0) | _bits
+        _rarest = min(_phrase, key=lambda word: (_COMMON.get(word, -1000), -len(word)))
+        _BY_RAREST.setdefault(_rarest.encode(), []).append((frozenset(word.encode() for word in _phrase), _bits))
 
 
 def _sources(bit: int) -> int:
@@ -589,8 +596,10 @@ def _sources(bit: int) -> int:
 
 
 _KEY_BITS = reduce(int.__or__, (_sources(rare) for _, _, rare in _ORDERS))
-_LOOSE_KEYS = frozenset(_LOOSE)
-KEYS_UTF8 = frozenset(word for word, bits in _LOOSE.items() if bits & _KEY_BITS)
+_KNOWN = frozenset(_SINGLE) | frozenset(_BY_RAREST)
+KEYS_UTF8 = frozenset(word for word, bits in _SINGLE.items() if bits & _KEY_BITS) | frozenset(
+    word for word, phrases in _BY_RAREST.items() if any(bits & _KEY_BITS for _, bits in phrases)
+)
 """A line without any of these words gives no order."""
 
 
@@ -608,8 +617,11 @@ _CODE_MARK = re.compile(r"`[^`\n]{3,}`|\bhttps?://|\b(?:curl|wget|sudo|chmod|pip
 def possible(words: set[bytes]) -> bool:
     """Whether a text of these folded words (UTF-8), in whatever order, may give an order."""
     seen = 0
-    for word in words & _LOOSE_KEYS:
-        seen |= _LOOSE[word]
+    for word in words & _KNOWN:
+        seen |= _SINGLE.get(word, 0)
+        for phrase, bits in _BY_RAREST.get(word, ()):
+            if phrase <= words:
+                seen |= bits
     return _enough(seen)
 
 
