@@ -1,4 +1,4 @@
-"""Orders in disguise: what looks encoded, spelt apart or turned round is read in the clear and judged like a sentence."""
+"""Orders in disguise: what is encoded, spelt apart or turned round is read in the clear and judged like a sentence."""
 
 from __future__ import annotations
 
