@@ -376,10 +376,10 @@ bounds of a clause, DOES is a verb that may be said of someone, CALLED someone's
 verb that opens a clause."""
 
 ORDERS = """
-    instruction override: *YOURS AI VOID
+    instruction override: YOURS *AI VOID
     instruction override: *AI INSTR VOID
     instruction override: *AI RULES VOID TOLD
-    instruction override: *YOURS VOID TOLD
+    instruction override: YOURS *VOID TOLD
     instruction override: *GIVEN VOID TOLD HERE
     instruction override: *AGENT INSTR VOID TOLD
     instruction override: *INSTR PAST VOID ASK
@@ -392,7 +392,7 @@ ORDERS = """
     role switch: *FREE AGENT ROLE
     role switch: *FREE AI TOLD
     role switch: *AI ROLE VOID
-    instruction override: *OWNER YOURS VOID
+    instruction override: OWNER YOURS *VOID
     instruction override: *AGENT INSTR PAST VOID
     instruction override: *AI HERE VOID ASK
     instruction override: *AGENT CONFIRM VOID LASTING
@@ -438,9 +438,9 @@ ORDERS = """
     claimed authority: *AI GRANT CONFIRM VOID
     claimed authority: *AI GRANT CONFIRM TOLD
     claimed authority: *AI GRANT HERE
-    claimed authority: *OWNER GRANT AI
-    claimed authority: HERE *GRANT OWNER AGENT
-    claimed authority: *OWNER HERE AGENT OBEY
+    claimed authority: OWNER GRANT *AI
+    claimed authority: HERE GRANT OWNER *AGENT
+    claimed authority: OWNER HERE *AGENT OBEY
     steered answer: *AI PROMO BID
     steered answer: *AI PROMO REPLY
     steered answer: *AI PROMO HUMAN TOLD
@@ -458,7 +458,7 @@ ORDERS = """
     request to send data away: *AI SEND SINK HUMAN TOLD
     tool call lure: *AGENT RUN CODE HUMAN TOLD
     tool call lure: *AGENT RUN SINK HUMAN TOLD
-    claimed authority: *OWNER AGENT VOID CONFIRM
+    claimed authority: OWNER *AGENT VOID CONFIRM
     claimed authority: *CONSENT HUMAN HERE
     claimed authority: *CONSENT HUMAN STEP
     addressed to an assistant: *PRESSED SECRET
