@@ -103,7 +103,7 @@ def test_every_page_is_there(docs: Path) -> None:
     """Nothing of either manual is missing, and nothing else was taken for a page."""
     assert {name: len(list(docs.glob(f"{name}__*.md"))) for name in PAGES} == PAGES
     manifest = json.loads((docs / ".manifest.json").read_text(encoding="utf-8"))
-    assert {name: (told["pages"], told["failures"]) for name, told in manifest.items()} == {
+    assert {name: (told["pages"], told["failures"]) for name, told in manifest.items() if name in PAGES} == {
         name: (pages, []) for name, pages in PAGES.items()
     }
 

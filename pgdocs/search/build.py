@@ -52,8 +52,9 @@ SHORT = 0.5
 """A passage shorter than this part of the mean is taken as that long: two lines that name the subject say little."""
 
 PAGE_K1 = 2.0
-PAGE_PARTS = {"phrases": (2.0, 0.2), "text": (0.5, 0.75), "head": (1.0, 0.5)}
-"""The page field (BM25F): k1, and how much a word counts in each part of a page, with the part's own b."""
+PAGE_PARTS = {"phrases": (2.0, 0.2), "text": (0.5, 0.75), "head": (1.0, 0.5), "headings": (1.0, 0.5)}
+"""The page field (BM25F): k1, and how much a word counts in each part of a page, with the part's own b. `head` is the
+title and the slug, `headings` the words of all headings, each once."""
 
 
 class _Part(NamedTuple):
@@ -316,7 +317,7 @@ def _fields(parts: Sequence[_Part], counts: _Counts) -> dict[str, Any]:
     codes = _in_order(counts.pairs, pair)
     own, of = _sums([part.passages for part in parts]), _sums([part.phrases for part in parts])
     first = np.cumsum([0, *(len(part.passages) for part in parts)])[:-1]
-    of_page = {"phrases": of @ phrase, "text": own @ body, "head": head[first]}
+    of_page = {"phrases": of @ phrase, "text": own @ body, "head": head[first], "headings": (own @ head).sign()}
     whole = sum(weight * _normed(of_page[name], b) for name, (weight, b) in PAGE_PARTS.items())
     return {
         "terms": "\n".join(terms),

@@ -49,6 +49,9 @@ class Weights:
     """Two words side by side as in a phrase: they keep `polygon to line` from `line to polygon`."""
     more_phrases: float = 0.8
     """The second and third best phrase: several people put it so."""
+    unphrased: float = 2.0
+    """What a page that nobody has written phrases for gets in their place, times its `page` and the square of the share
+    of the query that it holds: else no added folder would stand beside the manuals. Found on the manuals alone."""
     rare_here: float = 1.5
     vote: float = 1.5
     """Which passage of a page is shown: the query's words that are rare in this page, and a phrase with an anchor, for
@@ -77,7 +80,7 @@ CONFIDENT = 0.5
 """A best hit below this is no confident answer: it tells 9 of 10 questions about other products from those about ours,
 at the cost of at most 3 in 100 of the latter (`eval/run.py` prints both)."""
 
-MIDDLE = 3.0
+MIDDLE = 3.4
 """The page score that is CONFIDENT: x² / (x² + MIDDLE²) is the score in 0..1, where x is the page's score less doubt.
 Fitted, with the two below, to which of the development questions and of ours the manuals answer."""
 
@@ -182,6 +185,7 @@ class Ranker:
         self.phrase_start = np.searchsorted(data["phrase"]["page"], np.arange(len(pages) + 1))
         self.phrase_count = np.diff(self.phrase_start)
         self.with_phrases = np.flatnonzero(self.phrase_count)
+        self.without_phrases = np.flatnonzero(self.phrase_count == 0)
         self.release = np.array([page.kind == "release" for page in pages], dtype=np.float32)
         self.contents = np.array([page.kind == "contents" for page in pages], dtype=np.float32)
         self.namesake = _namesakes(pages)
@@ -324,6 +328,10 @@ class Ranker:
             np.maximum.at(votes, self.phrase_passage[hit], phrases[hit])
             passages += w.vote * votes[self.section]
             parts["phrases"] = self._best_phrases(phrases + w.pair * self.fields["pair"].scores(query.pairs)) / mass
+        if len(self.without_phrases):
+            some = self.without_phrases
+            given = parts.setdefault("phrases", np.zeros_like(parts["page"]))
+            given[some] = w.unphrased * parts["page"][some] * self._covered(query)[some] ** 2
         passages /= mass
         parts["kind"] = (
             (w.news if query.scope.news else w.release) * self.release
@@ -332,6 +340,13 @@ class Ranker:
         )
         parts["names"] = self._names(query, passages)
         return parts, passages
+
+    def _covered(self, query: Query) -> Floats:
+        """For each page the share of the query's weight in words that it holds at all, 0..1."""
+        page, found = self.fields["page"], np.zeros(len(self.pages), dtype=np.float32)
+        for term, _ in query.terms:
+            found[page.docs[page.indptr[term] : page.indptr[term + 1]]] += np.float32(self.idf[term] / query.mass)
+        return found
 
     def _best_phrases(self, phrases: Floats) -> Floats:
         """For each page its best phrase, and some of the second and third. Uses up `phrases`."""

@@ -484,9 +484,9 @@ def _list_clients(found: list[Found], as_json: bool) -> None:
         )
         return
     for client, file, state, folders in found:
-        click.echo(clean(f"{client.name:15} {state:10} {file}"))
+        click.echo(f"{client.name:15} {state:10} {file}")
         for folder in folders:
-            click.echo(clean(f"{'':15} {'':10} in {folder}"))
+            click.echo(f"{'':15} {'':10} in {folder}")
     if waiting := [f.client.name for f in found if f.state in ("found", "differs", "in part")]:
         click.echo(f"\nConnect with: pgdocs install --client {' --client '.join(waiting)}")
 
@@ -501,7 +501,7 @@ def _change(client: Client, home: Home, change: Change, yes: bool, as_json: bool
         click.echo(f"{client.label}: nothing to change in {change.file}.", err=as_json)
         return told
     diff = clients.diff(change)
-    click.echo(paint_diff(clean(diff)) if is_colourful() else clean(diff), err=as_json)
+    click.echo(paint_diff(diff) if is_colourful() else diff, err=as_json)
     if not yes:
         if not sys.stdin or not sys.stdin.isatty():
             raise clients.ClientError(f"{change.file} is left alone: say --yes where nobody can be asked.")
