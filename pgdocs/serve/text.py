@@ -233,7 +233,7 @@ def _no_symbol(index: DocumentSearchIndex, name: str) -> str:
     name = _clip(name, 80)
     lines = [f"There is no function, operator, setting or command {name!r} in the indexed manuals."]
     if ours := index.counterparts(name):
-        lines.append(f"What other products call so is here: {', '.join(ours)}.")
+        lines.append(f"It is another product's name for what is here {', '.join(ours)}: ask for that.")
     elif near := _names_in(index, name) or index.near_names(name):
         lines.append(f"Did you mean {', '.join(near[:8])}?")
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
