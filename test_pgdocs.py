@@ -25,6 +25,7 @@ from pgdocs.pages import doc_name_of_file, scan_lines, split_anchors
 from pgdocs.search.build import read_phrases
 from pgdocs.search.cache import PHRASES_DIR
 from pgdocs.search.rank import CONFIDENT
+from pgdocs.serve.guard import inspect
 from pgdocs.serve.parts import cut
 from pgdocs.serve.probe import Session
 from search_index import DocumentSearchIndex, SearchResult
@@ -125,6 +126,12 @@ def test_the_conversion_keeps_what_the_manuals_say(html: Path, docs: Path) -> No
     command = [sys.executable, str(ROOT / "eval" / "fidelity.py"), *folders, "--docs", str(docs)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_guard_leaves_the_manuals_alone(docs: Path) -> None:
+    """No page of either manual is called an attack, though they say ignore, run, send and you are now."""
+    alarms = {file.name: found for file in docs.glob("*.md") if (found := inspect(file.read_text("utf-8")).reasons)}
+    assert alarms == {}
 
 
 # --- search ---------------------------------------------------------------------------------------------------
