@@ -3,7 +3,8 @@
     python eval/context.py [DOCS_DIR]
 
 A question of one answer names its page and the strings that an answer holds; one of several answers names all pages
-that are right. Of each way of assembling the table tells:
+that are right; a how-to names pages and strings of which one is enough (`any_of`). Of each way of assembling the table
+tells:
 
     hit         a right page is cited                  facts       all strings are in the block
     precision   right pages of all that are cited      restraint   the right page is cited and no other (one answer)
@@ -31,16 +32,19 @@ from pgdocs.search.index import DocumentSearchIndex
 
 HERE = Path(__file__).parent
 BLIND = "blind"
+HOW_TO = "how-to"
 SETS = {
     "development": HERE.parent.parent / "shared" / "eval" / "one_answer_dev.jsonl",
     "own": HERE / "one_answer.jsonl",
     "several answers": HERE / "several.jsonl",
     f"{BLIND}, one answer": HERE / "blind_one_answer.jsonl",
     f"{BLIND}, several answers": HERE / "blind_several.jsonl",
+    HOW_TO: HERE / "howto.jsonl",
 }
 """The questions. `development` is not part of this repository: left out where it isn't beside it. The constants of
 context.py were chosen on it and on `own`. `blind` was written without a look at the search; of the constants only
-SECOND was chosen with its results in view, and so were, of the ranking's, MIDDLE and how much headings count."""
+SECOND was chosen with its results in view, and so were, of the ranking's, MIDDLE and how much headings count; KINDRED
+and PRICE with those of `blind` and of every second how-to, the first one first. The other how-tos only measure."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Question:
     text: str
     pages: frozenset[str]
     must_contain: tuple[str, ...]
+    any_of: tuple[str, ...]
     one_answer: bool
 
 
@@ -72,7 +77,9 @@ class Outcome:
     @property
     def missing(self) -> list[str]:
         text = fold(self.context.text)
-        return [fact for fact in self.question.must_contain if fold(fact) not in text]
+        lacking = [fact for fact in self.question.must_contain if fold(fact) not in text]
+        some = [fact for fact in self.question.any_of if fold(fact) in text]
+        return lacking + ([] if some or not self.question.any_of else [" or ".join(self.question.any_of)])
 
     @property
     def wrong(self) -> set[str]:
@@ -99,7 +106,10 @@ def read(file: Path) -> list[Question]:
         row = json.loads(line)
         names = row["pages"] if "pages" in row else [row["page"]]
         pages = frozenset(f"{row['source']}__{name}" for name in names)
-        found.append(Question(row["id"], row["question"], pages, tuple(row["must_contain"]), "page" in row))
+        if not row.keys() & {"must_contain", "any_of"}:
+            raise KeyError("must_contain")
+        facts, some = (tuple(row.get(name, ())) for name in ("must_contain", "any_of"))
+        found.append(Question(row["id"], row["question"], pages, facts, some, "page" in row))
     return found
 
 
@@ -109,7 +119,8 @@ def unplaced(index: DocumentSearchIndex, questions: list[Question]) -> list[str]
     bad = []
     for question in questions:
         texts = [fold(unlink(index.get_document(name))) for name in sorted(question.pages & known)]
-        if question.pages - known or not all(any(fold(s) in text for text in texts) for s in question.must_contain):
+        held = [any(fold(fact) in text for text in texts) for fact in question.must_contain + question.any_of]
+        if question.pages - known or not all(held):
             bad.append(question.id)
     return bad
 
@@ -131,6 +142,9 @@ def measure(index: DocumentSearchIndex) -> Measured:
     for name, questions in sets.items():
         if bad := unplaced(index, questions):
             raise SystemExit(f"Questions of {name} whose answer is not in these pages: {', '.join(bad)}.")
+    if HOW_TO in sets:
+        questions = sets.pop(HOW_TO)
+        sets |= {f"{HOW_TO}, tuned on": questions[::2], f"{HOW_TO}, only measured": questions[1::2]}
     return {
         f"{name} ({len(questions)})": {
             way: [Outcome(question, assemble(question.text)) for question in questions]
@@ -149,7 +163,7 @@ def table(measured: Measured) -> str:
     failures: list[str] = []
     for name, ways in measured.items():
         lines += [row(name, way, outcomes) for way, outcomes in ways.items()]
-        if not name.startswith(BLIND):
+        if not name.startswith((BLIND, HOW_TO)):
             failures += [failure(o) for o in ways[WAYS[-1]] if o.missing or o.wrong or not o.hit]
     return "\n".join([*lines, "", *failures])
 

@@ -137,6 +137,39 @@ def test_a_name_in_the_answer_brings_its_definition(loft: DocumentSearchIndex) -
     assert "https://loft.example/perches.html#PERCH_LIGHT" not in citations(found.text)
 
 
+SIGNALS = """These functions tell other server processes something.
+
+- `pg_rotate_logfile () → boolean`
+
+  Begins a new file of the log while queries are running for long.
+
+- `pg_terminate_backend ( pid integer ) → boolean`
+
+  Ends another session.
+
+- `pg_log_backend_memory_contexts ( pid integer ) → boolean`
+
+  Writes how the memory of a process is used to the log."""
+
+
+def test_people_s_phrases_know_the_name_of_what_is_wanted(tmp_path: Path) -> None:
+    """Nothing in the entry speaks of killing or of queries; the phrases for this page do, beside its name."""
+    signals = Page("pg__functions-admin", "Signaling", "SIG", "", ("PostgreSQL 18",), "guide", SIGNALS)
+    index = build(tmp_path, signals, *(page(f"sky{n}", f"Sky {n}", f"Clouds of kind{n}. " * 20) for n in range(20)))
+    assert "pg_terminate_backend" in assemble(index, "kill a long running query", token_budget=200)
+
+
+def test_a_goal_gets_an_example(tmp_path: Path) -> None:
+    """Who names a goal wants to type something, whatever words the code is made of."""
+    prose = [
+        f"Clean all feeders weekly in {month} with {n} brushes." for n, month in enumerate(("May", "June", "July"))
+    ]
+    code = "```\n" + "\n".join(f"scrub --brush={n} --rinse={n}" for n in range(9)) + "\n```"
+    feeder = page("feeder", "Cleaning Feeders", "\n\n".join((*prose, "Feeders last for years.", code)))
+    index = build(tmp_path, feeder, page("sky", "Sky", "Clouds. " * 40))
+    assert "scrub --brush=8" in assemble(index, "clean all feeders weekly", token_budget=250)
+
+
 def test_no_url_but_citations(loft: DocumentSearchIndex) -> None:
     """Links are plain text and other addresses can't be followed: a URL in the block is where the text is from."""
     text = assemble(loft, "how do I fill a trough", token_budget=2000)
@@ -214,7 +247,7 @@ def test_tokens_are_not_underestimated() -> None:
 
 def test_the_evaluation_counts_what_it_says() -> None:
     """Restraint is the right page and no other; a fact split over lines or marked as code is there all the same."""
-    question = Question("q", "how", frozenset({"loft__rings"}), ("seventh day", "leg_ring"), True)
+    question = Question("q", "how", frozenset({"loft__rings"}), ("seventh day", "leg_ring"), (), True)
     passages = tuple(Cited(name, (), "", "") for name in ("loft__rings", "loft__grain"))
     text = "on the seventh\nday the `leg_ring`"
     both, one = Outcome(question, Context(text, 9, passages)), Outcome(question, Context("", 0, passages[:1]))

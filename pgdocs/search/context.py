@@ -50,7 +50,7 @@ MAX_PAGES = 4
 PASSAGES = 24
 """Passages that are looked at, the best of each page that is shown."""
 
-SECOND, ALSO = 0.97, 0.8
+SECOND, ALSO = 0.97, 0.9
 """Another page is shown where its score is at least SECOND of the best one's and its best part worth at least ALSO of
 the best part of all: either may be the answer. Below, another page was wrong more often than the first (restraint)."""
 
@@ -73,16 +73,23 @@ UNASKED_CODE = 0.3
 SIZE_POWER = 0.45
 """How much a part's length counts against it. At 1 short parts win that say nothing; at 0 one long one takes all."""
 
+KINDRED = 0.5
+"""What the words beside the task's in people's phrases (`Ranker.kindred`) add to the part of a page that says most of
+them, in the page's best value: they know that who wants to kill a query wants pg_terminate_backend."""
+
 SHARED = 0.3
 """How much of its passage's best part a part shares: the answer often stands beside the words of the question."""
 
 FOLLOWED = 0.3
 """What the best part's value adds to the definition, on the same page, of a name in it: "see log_min_duration"."""
 
+SYNOPSIS = "```synopsis"
+"""How a command's or a function's syntax begins, which is no example."""
+
 SMALL = 40
 """Tokens below which a part is not cheaper: a line of three words is no better than a sentence."""
 
-PRICE = 0.8
+PRICE = 0.9
 """Least value of a part beside the best one's when the whole budget is used up; half of it when half is."""
 
 SAME = 0.75
@@ -170,7 +177,7 @@ def context(
     if not found.confident:
         return _no_answer([near.page for near in found.pages[:2]])
     shown, parts = _chosen(task, found)
-    kept = _with_what_they_announce(parts, _fill(shown, parts, budget - count_tokens(note)))
+    kept = _with_what_they_announce(parts, _fill(shown, parts, budget - count_tokens(note), _wants_code(task)))
     while True:
         brief = (False, True) if sum(part.kind not in FRAME for part in kept) == 1 else (False,)
         for passages in (_passages(shown, kept, briefly) for briefly in brief):
@@ -223,7 +230,7 @@ def _valued(task: str, words: str, shown: Sequence[Found], weight: Callable[[str
     everything = sum(worth.values()) or 1.0
     top = max((hit.score for found in shown for hit in found.passages), default=0.0) or 1.0
     asked = [answer for ask, answer in ASKS if ask.search(task)]
-    code = bool(_HOW_TO.search(task)) or not _QUESTION.search(task)
+    code = _wants_code(task)
     for number, (part, own, over) in enumerate(zip(parts, said, above, strict=True), 1):
         if part.kind in FRAME:
             continue
@@ -239,8 +246,27 @@ def _valued(task: str, words: str, shown: Sequence[Found], weight: Callable[[str
     for part in parts:
         if part.value:
             part.value += SHARED * (highest[part.page, part.passage] - part.value)
+    for page in range(len(shown)):
+        _add_kindred(shown, [part for part in parts if part.page == page and part.value])
     _follow(shown, parts)
     return parts
+
+
+def _add_kindred(shown: Sequence[Found], parts: Sequence[Part]) -> None:
+    """Raise the value of a page's parts by the kindred words that they and their headings say."""
+    if not parts:
+        return
+    kindred = shown[parts[0].page].kindred()
+    wanted = frozenset(kindred)
+    said = [
+        sum(kindred[word] for word in _said(wanted, part.block.text) | (wanted & _words(_headings(shown, part))))
+        / max(part.cost, SMALL) ** SIZE_POWER
+        for part in parts
+    ]
+    if most := max(said):
+        best = max(part.value for part in parts)
+        for part, share in zip(parts, said, strict=True):
+            part.value += KINDRED * best * share / most
 
 
 def _follow(shown: Sequence[Found], parts: Sequence[Part]) -> None:
@@ -292,11 +318,20 @@ def _triples(text: str) -> frozenset[tuple[str, ...]]:
 # --- filling ------------------------------------------------------------------------------------------------
 
 
-def _fill(shown: Sequence[Found], parts: Sequence[Part], budget: int) -> list[Part]:
-    """The parts to show, in reading order: the best of each page, then the best of all, while they are worth it."""
+def _wants_code(task: str) -> bool:
+    return bool(_HOW_TO.search(task)) or not _QUESTION.search(task)
+
+
+def _fill(shown: Sequence[Found], parts: Sequence[Part], budget: int, code: bool) -> list[Part]:
+    """The parts to show, in reading order: the best of each page and, if `code` is wanted, its best example, then the
+    best of all, while they are worth it."""
     ranked = sorted((part for part in parts if part.value > 0), key=lambda part: -part.value)
-    first = [next((part for part in ranked if part.page == page), None) for page in range(len(shown))]
-    queue = [part for part in first if part] + ranked
+    sure = [next((part for part in ranked if part.page == page), None) for page in range(len(shown))]
+    if code:
+        examples = [part for part in ranked if part.kind == "fence" and SYNOPSIS not in part.block.text]
+        sure += [next((part for part in examples if part.page == page), None) for page in range(len(shown))]
+    first = [part for part in sure if part]
+    queue = first + ranked
     kept: set[Part] = set()
     said: list[frozenset[tuple[str, ...]]] = []
     cited: set[tuple[int, str]] = set()
@@ -308,7 +343,7 @@ def _fill(shown: Sequence[Found], parts: Sequence[Part], budget: int) -> list[Pa
         if (part.page, hit.anchor) not in cited:
             cost += CITATION
         price = PRICE * ranked[0].value * (used + cost) / budget
-        if not new or used + cost > budget or (kept and number >= len(shown) and part.value < price):
+        if not new or used + cost > budget or (kept and number >= len(first) and part.value < price):
             continue
         triples = _triples(part.block.text)
         if any(len(triples & other) >= SAME * len(triples | other) for other in said):

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
@@ -90,11 +91,13 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class Found:
-    """A page with all of its passages in reading order; the scores are the ranker's own, not in 0..1."""
+    """A page with all of its passages in reading order, and what other words tell that it is about the query
+    (`Ranker.kindred`); the scores are the ranker's own, not in 0..1."""
 
     page: PageInfo
     score: float
     passages: list[ScoredPassage]
+    kindred: Callable[[], dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -347,7 +350,8 @@ class DocumentSearchIndex:
             columns = (ranker.passages[name][a:b] for name in ("anchor", "section", "text"))
             hits = [ScoredPassage(*row) for row in zip(range(a, b), *columns, passages[a:b].tolist(), strict=True)]
             if np.isfinite(pages[number]):
-                found.append(Found(state.pages[number], float(pages[number]), hits))
+                kindred = partial(ranker.kindred, asked, number)
+                found.append(Found(state.pages[number], float(pages[number]), hits, kindred))
         confident = bool(found) and confidence(found[0].score, asked) >= CONFIDENT
         return Retrieved(found, asked.with_ours, confident, ranker.weight)
 
