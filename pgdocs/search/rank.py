@@ -80,7 +80,7 @@ CONFIDENT = 0.5
 """A best hit below this is no confident answer: it tells 9 of 10 questions about other products from those about ours,
 at the cost of at most 3 in 100 of the latter (`eval/run.py` prints both)."""
 
-MIDDLE = 3.4
+MIDDLE = 3.6
 """The page score that is CONFIDENT: x² / (x² + MIDDLE²) is the score in 0..1, where x is the page's score less doubt.
 Fitted, with the two below, to which of the development questions and of ours the manuals answer."""
 
