@@ -5,28 +5,39 @@ sentences that give it orders are cut out; the rest of the page stays to the let
 
 1. characters that nobody sees go (a text written in them is reported);
 2. hidden elements and links that carry data away are found by their form;
-3. lines that hold a word of an attack are read sentence by sentence against the rules of guard_words;
+3. sentences that sound like orders to a model are found by the weights of their words (guard_weights);
 4. lines in disguise (base64, hex, ROT13, escapes, s p a c e d out, backwards …) are read in the clear the same way.
 
-Clean text leaves after one pass over its words. Patterns have bounded gaps only: time is linear in the text.
+Patterns have bounded gaps only: time is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import accumulate
 
-from pgdocs.serve import guard_rules, guard_sense
-from pgdocs.serve.guard_disguise import ESCAPE, disguised, unescape, unmasked, verdict
-from pgdocs.serve.guard_rules import COMPANY, fold, judge, sentence
+import numpy as np
+
+from pgdocs.serve.guard_disguise import ESCAPE, disguised, turned, unescape, unmasked
+from pgdocs.serve.guard_reader import Places, read
+from pgdocs.serve.guard_weights import IN_COMPANY, Order, verdicts, weights
 
 REMOVED = "[removed: possible prompt injection]"
 """Stands where an attack stood, so that a reader knows that the page was longer."""
 
 Span = tuple[int, int, str]
 """Where an attack stands in the text, and the reason in a few words."""
+
+
+Heard = tuple[int, int, Order]
+"""Where an order stands in the text, or what may be one if it follows one."""
+
+MOST = 16
+"""Orders that are looked at for one piece of a line: it hardly ever holds two."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +98,18 @@ _INVISIBLE = re.compile(
     "\u061c\u180e\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # no width, or turning
     "\ud800-\udfff]"  # half a surrogate pair can't be encoded, it would kill the stream's writer
 )
-_CONTROLS = bytes(c for c in range(128) if (c < 32 and c not in b"\t\n") or c == 127)
+_DRAWN = bytes(c for c in range(128) if 32 <= c < 127 or c in b"\t\n")
+_UNDRAWN = re.compile(  # any character of _INVISIBLE, whatever stands around it
+    "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+)
 _FLAG = "\U0001f3f4"  # the black flag: tags after it spell a region (England, Scotland, Wales)
 
 
 def _without_invisible(text: str) -> tuple[str, list[Span]]:
     """The text without what is not drawn; where that spelt something, REMOVED stands there and is a finding."""
-    raw = text.encode("utf-8", "surrogatepass")
-    if len(raw) == len(raw.translate(None, _CONTROLS)) and (
-        text.isascii() or not any(_INVISIBLE.search(line) for line in text.split("\n") if not line.isascii())
-    ):
+    rare = text.encode("utf-8", "surrogatepass").translate(None, _DRAWN)  # a page has few, and only they are looked at
+    if not rare or not _UNDRAWN.search(rare.decode("utf-8", "surrogatepass")):
         return text, []
     found: list[Span] = []
     out: list[str] = []
@@ -153,9 +166,10 @@ def _by_form(text: str) -> Iterator[Span]:
     """Elements and notes that a browser hides, and links that carry data: known by rare characters."""
     if "<" in text:
         yield from _hidden(text)
-    for match in _NOTE.finditer(text) if "]: " in text else ():
-        if verdict(match[1], COMPANY):
-            yield match.start(), match.end(), "hidden text"
+    notes = [*_NOTE.finditer(text)] if "]: " in text else []
+    for note, reason in zip(notes, verdicts([note[1] for note in notes], IN_COMPANY), strict=True):
+        if reason:
+            yield note.start(), note.end(), "hidden text"
     for pattern, sign in _LINKS:
         for match in pattern.finditer(text) if sign in text else ():
             yield from _link(text, match.start(), match.end())
@@ -181,14 +195,18 @@ def _link(text: str, start: int, at: int) -> Iterator[Span]:
 
 def _hidden(text: str) -> Iterator[Span]:
     """Comments outside code that speak to someone, and elements whose style hides them."""
-    at = text.find("<!--")
+    comments, at = [], text.find("<!--")
     while at >= 0:
         end = text.find("-->", at)
         end = end + 3 if end >= 0 else len(text)
-        said = text[at + 4 : end - 3]
-        if (verdict(said, COMPANY) or unmasked(said, True)) and not _in_code(text, at):
-            yield at, end, "hidden text"
+        if not _in_code(text, at):
+            comments.append((at, end))
         at = text.find("<!--", end)
+    said = [text[at + 4 : end - 3] for at, end in comments]
+    masked = unmasked(said)
+    for n, ((at, end), reason) in enumerate(zip(comments, verdicts(said, IN_COMPANY), strict=True)):
+        if reason or n in masked:
+            yield at, end, "hidden text"
     for match in _TAG.finditer(text):
         close = text.find(f"</{match[1] or match[2]}", match.end(), match.end() + 4000)
         named = close < 0 and match[0].endswith(f"{match[1]}>")  # "the <object> to copy": a placeholder
@@ -199,8 +217,15 @@ def _hidden(text: str) -> Iterator[Span]:
 
 def _in_code(text: str, at: int) -> bool:
     """Whether a place lies in a fenced block or in an inline code."""
+    fences, ticks = _code_marks(text)
     line = text.rfind("\n", 0, at) + 1
-    return text.count("`", line, at) % 2 == 1 or len(_FENCE.findall(text, 0, line)) % 2 == 1
+    return (bisect_left(ticks, at) - bisect_left(ticks, line)) % 2 == 1 or bisect_left(fences, line) % 2 == 1
+
+
+@lru_cache(maxsize=1)  # one text is asked about many times
+def _code_marks(text: str) -> tuple[list[int], list[int]]:
+    """Where fences and backticks stand."""
+    return [match.start() for match in _FENCE.finditer(text)], [match.start() for match in re.finditer("`", text)]
 
 
 def _line_end(text: str, at: int) -> int:
@@ -221,39 +246,20 @@ _MARK = re.compile(
     r"|(?-i:^Human: )",
     re.I | re.M,
 )
-_MARK_WORDS = frozenset(
-    b"""im inst sys system human user assistant function tooi toois turn invoke roie document context search resuits
-    conversation instruction instructions prompt response start end begin endoftext eot header id""".split()
-)
-"""One of them is in every such mark; folded."""
-
-_MARK_SIGN = re.compile(
-    r"<[|/<]|<(?:system|tool|function|invoke|human|assistant|start|end|begin)|\[/?(?:inst|system|end|begin|start)"
-    r'|## ?(?:system|instruction|human|user|assistant|response)|"(?:role"|tool_|function_call)|human:|system:'
-    + "".join(rf"|{sign} ?(?:end|begin|start)" for sign in ("-", "=", "#", r"\*", "<", r"\["))
-)
-"""How such a mark begins, in small letters: cheaper to look for than the mark."""
-
-_TELLING = (
-    guard_rules.KEYS_UTF8
-    | guard_sense.KEYS_UTF8
-    | frozenset(b"im inst sys endoftext eot header human assistant tooi turn caiis".split())
-)
-"""A line without any of these words has nothing to say to a model: the telling words of the rules and of the marks."""
-
 _MARK_IN_PROSE = re.compile(
     r"</?(?:system|assistant|human)>(?! (?:is|element|tag)\b)"
     r"|</(?:document|context|search_results|user_\w{1,10}|instructions?)>"
     r"|^\W{0,3}SYSTEM:(?! the)",
     re.M,
 )
+_EDGES = np.isin(np.arange(256), [ord(sign) for sign in '<[|/"#=*'])
+"""What stands before the first word of a mark, if no colon stands behind it."""
+
 _SPEAKER = re.compile(
     r"(?:(?<![^\s>*_\[(|])|^)[\[(*]{0,3}(?:(assistant|ai|bot|model|agent|chatbot|llm|claude|gpt|copilot)"
     r"|user|human|customer|operator|client|reviewer|manager|admin|administrator|owner|boss|dba|engineer|support|me|you|[hqa]|alice|bob)(?:[\])*]{1,3}:?|:)(?=[*_]{0,2}\s)",
     re.I,
 )
-_SPEAKERS = frozenset(b"assistant ai bot modei agent chatbot iim ciaude gpt copiiot".split())
-"""One of them speaks in every conversation that counts; folded."""
 _AGREED = re.compile(
     r"\b(?:agree|understood|acknowledged?|promise|approved?|confirm|permission|clear(?:ed|ance)|comply|obey|accept|sure\b"
     r"|okay|of course|certainly|delete|export|proceed|wip(?:e|ing)|drop\b|password|prompt\b|rules|instructions|ignore"
@@ -264,65 +270,95 @@ _PREFIX = re.compile(r"\s*(?:(?:[-*+>|]|#+|--|//|/\*|\d+[.)]|`{3,}\w*|~{3,}\w*)(
 _GOES_ON = ("", ">", "--", "//", "#")
 _BREAK = re.compile(r"\n|(?<=[.!?])[\"')\]*_]{0,3}[ \t]+|(?<=[。！？])|[ \t](?=--\s|/\*)")
 _BREAK_IN_ROW = re.compile(r"\n|(?<=[.!?])[ \t]+|[ \t]\|[ \t]*")
-_TURNED = frozenset(word.encode() for word in guard_rules.ROTATED | guard_rules.BACKWARDS)
-_LOCAL = re.compile(r"\]\((?![a-zA-Z]{2,10}:|//)[^()\s]{0,300}\)")
-_LOCAL_UTF8 = re.compile(rb"\]\([^()\s:]{1,300}\)")  # no address: a page of the same manual
 _TRAILER = re.compile(r"\s*(?:\|\s*|\*/\s*|(?:\{#[^{}\s]+\}\s*)+)?$")
 
 
 def _by_words(text: str) -> Iterator[Span]:
-    """Find the lines that hold a telling word or look like a disguise, and read the paragraph around each."""
-    raw = text.encode("utf-8")
-    said = _LOCAL_UTF8.sub(b"] ", raw) if b"](" in raw else raw
-    folded = said.translate(guard_rules.FAST, guard_rules.FAST_DROP).split(b"\n")
+    """Sentences that sound like orders, lines in disguise, made-up conversations and chat templates."""
+    words, known = read(text), weights()
+    ids = known.ids(words.numbers)
     lines = text.split("\n")
-    known, fits = guard_rules.KEYS, _TELLING.isdisjoint
-    suspects = {i for i, line in enumerate(folded) if not fits(line.split())}
-    foreign: set[int] = set()
-    if not text.isascii():
-        foreign = {i for i, line in enumerate(lines) if not line.isascii() and guard_rules.FOREIGN.search(line)}
-        suspects.update(i for i in foreign if not known.isdisjoint(fold(lines[i]).split()))
-    masked = disguised(text, raw, lines)
-    if not suspects and not masked:
-        return
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    heard = [
+        (int(words.starts[order.first]), int(words.ends[order.end - 1]), order)
+        for order in known.orders(words, ids, IN_COMPANY)
+    ]
+    for passage in _by_lines(heard, [*starts, len(text) + 1]):
+        yield from _cut_out(text, *passage)
+    line_of = partial(_line_numbers, np.array(starts))
+    for some, read_in_the_clear in (
+        (disguised(text, lines), unmasked),
+        (line_of(words.starts[known.turned[ids]]), turned),
+    ):
+        spans = [(starts[i] + start, starts[i] + end) for i in sorted(some) for start, end in _pieces(lines[i])]
+        for n in read_in_the_clear([text[start:end] for start, end in spans]):
+            yield *spans[n], "disguised instruction"
     done = -1
-    for i in sorted(suspects | masked):
-        if i <= done or i >= len(lines):
-            continue
-        first, done = _paragraph(lines, i)
-        span = range(first, done + 1)
-        if foreign and not foreign.isdisjoint(span):
-            words = set(fold("\n".join(lines[first : done + 1])).encode().split())
-        else:
-            words = set(b" ".join(folded[first : done + 1]).split())
-        in_mask = bool(masked) and not masked.isdisjoint(span)
-        readable = _possible(words)
-        marked = not words.isdisjoint(_MARK_WORDS)
-        if not (readable or in_mask or marked):
-            continue
-        passage = "\n".join(lines[first : done + 1])
-        for start, end, reason in _read(passage, words, readable, in_mask) if readable or in_mask else ():
-            yield starts[first] + start, starts[first] + end, reason
-        if not words.isdisjoint(_SPEAKERS):
-            yield from _talk(passage, starts[first])
-        if not marked or not _MARK_SIGN.search(passage.lower()):
-            continue
-        for mark in (*_MARK.finditer(passage), *_MARK_IN_PROSE.finditer(passage)):
-            at = starts[first] + mark.start()
-            if mark.re is _MARK or not _in_code(text, at):
-                start = text.rfind("\n", 0, at) + 1
-                body = _PREFIX.match(text, start)
-                yield (
-                    max(start, body.end() if body and body.end() < at else start),
-                    _line_end(text, starts[first] + mark.end()),
-                    "chat template",
-                )
+    for i in sorted(line_of(words.starts[known.speakers[ids]])):
+        if i > done and (":" in lines[i] or "]" in lines[i]):
+            first, done = _paragraph(lines, i)
+            yield from _talk("\n".join(lines[first : done + 1]), starts[first])
+    marked = known.marks[ids]
+    for i in sorted(line_of(_at_edge(text, words.starts[marked], words.ends[marked]))):
+        yield from _marks(text, starts[i], lines[i])
 
 
-def _possible(words: set[bytes]) -> bool:
-    """Whether a text of these folded words may be an attack by what it says."""
-    return guard_rules.possible(words) or guard_sense.possible(words)
+def _by_lines(heard: list[Heard], starts: list[int]) -> Iterator[tuple[int, int, list[Heard]]]:
+    """Those that share lines together, with where the lines begin and end, if a real order is among them."""
+    group: list[Heard] = []
+    begin = end = -1
+    for one in (*heard, None):
+        if group and (not one or one[0] > end):
+            if any(order.score > 0 for *_, order in group):
+                yield begin, end, group
+            group = []
+        if one:
+            begin = begin if group else starts[bisect_right(starts, one[0]) - 1]
+            end = starts[bisect_right(starts, one[1] - 1)] - 1
+            group.append(one)
+
+
+def _at_edge(text: str, starts: Places, ends: Places) -> Places:
+    """Those of some words that stand as in a mark: behind a sign that no prose has there, or before a colon."""
+    signs = np.frombuffer(b"  " + text.encode("ascii", "replace") + b" ", dtype=np.uint8)
+    one, two = signs[starts + 1], signs[starts]
+    edge = _EDGES[one] | (_EDGES[two] & (one == ord(" "))) | (signs[ends + 2] == ord(":"))
+    found: Places = starts[edge | ((one == ord("-")) & (two == one))]
+    return found
+
+
+def _line_numbers(starts: Places, places: Places) -> set[int]:
+    """The numbers of the lines that some places lie in."""
+    return set((np.searchsorted(starts, places, side="right") - 1).tolist()) if len(places) else set()
+
+
+def _cut_out(text: str, begin: int, end: int, heard: list[Heard]) -> Iterator[Span]:
+    """The pieces of some lines that hold an order, and what sounds a little like one and follows it in its line."""
+    at, n, reason = begin, 0, ""
+    for a, b in _pieces(text[begin:end]):
+        first, last = begin + a, begin + b
+        while n < len(heard) and heard[n][1] <= first:
+            n += 1
+        loud, near = "", False
+        for start, _, order in heard[n : n + MOST]:
+            if start >= last:
+                break
+            loud, near = loud or (order.reason if order.score > 0 else ""), True
+        reason = loud or (reason if near and "\n" not in text[at:first] else "")
+        if reason:
+            yield first, last, reason
+        at = last
+
+
+def _marks(text: str, offset: int, line: str) -> Iterator[Span]:
+    """A line that holds a mark of a chat template, without the signs that it begins with."""
+    for mark in (*_MARK.finditer(line), *_MARK_IN_PROSE.finditer(line)):
+        at = offset + mark.start()
+        if mark.re is _MARK or not _in_code(text, at):
+            body = _PREFIX.match(line)
+            start = body.end() if body and body.end() < mark.start() else 0
+            yield offset + start, offset + len(line), "chat template"
+            return
 
 
 def _talk(passage: str, offset: int) -> Iterator[Span]:
@@ -360,8 +396,8 @@ def _sign(line: str) -> str:
     return match[0].strip()[:3] if match else ""
 
 
-def _pieces(passage: str) -> list[tuple[int, int, bool]]:
-    """Sentences and lines of a passage without their marks: start, end, whether the sentence ends there."""
+def _pieces(passage: str) -> list[tuple[int, int]]:
+    """Where sentences and lines of a passage begin and end, without their marks."""
     pieces = []
     at, fresh = 0, True
     breaks = _BREAK_IN_ROW if passage.lstrip().startswith("|") else _BREAK
@@ -375,48 +411,9 @@ def _pieces(passage: str) -> list[tuple[int, int, bool]]:
         if cut and cut[0] and cut[0][0] in "\"')]*_":
             end = stop + len(cut[0].rstrip())
         if start < end:
-            pieces.append((start, end, not line_ends or passage[end - 1] in ".!?。"))
+            pieces.append((start, end))
         at, fresh = after, line_ends
     return pieces
-
-
-def _read(passage: str, words: set[bytes], readable: bool, masked: bool) -> Iterator[Span]:
-    """Each piece of a passage that breaks a rule; what follows one in its line is judged by the company it keeps."""
-    pieces = _pieces(passage)
-    bad: dict[int, dict[str, None]] = {}  # piece → its reasons, each once
-    run: list[tuple[int, str]] = []
-    unlike = masked or not words.isdisjoint(_TURNED)
-    for n, (start, end, final) in enumerate(pieces if readable else ()):
-        run.append((n, _LOCAL.sub("] ", passage[start:end])))
-        if final or n + 1 == len(pieces):
-            for read in sentence((k, fold(piece)) for k, piece in run) if _worth_reading(run) else ():
-                for reason, where in judge(read):
-                    for piece in where:
-                        bad.setdefault(piece, {})[reason] = None
-                held = range(read.pieces[0], read.pieces[-1] + 1)
-                if bad.keys().isdisjoint(held):
-                    reason = guard_sense.weigh(read, passage[pieces[held[0]][0] : pieces[held[-1]][1]])
-                    for piece in held if reason else ():
-                        bad.setdefault(piece, {})[reason] = None
-            run = []
-    for n, (start, end, _) in enumerate(pieces):
-        if n in bad:
-            continue
-        text = passage[start:end]
-        reason = unmasked(text, masked) if unlike else ""
-        if reason:
-            bad[n] = {reason: None}
-        elif n - 1 in bad and "\n" not in passage[pieces[n - 1][1] : start] and verdict(text, COMPANY):
-            bad[n] = bad[n - 1]
-    return ((pieces[n][0], pieces[n][1], reason) for n, reasons in bad.items() for reason in reasons)
-
-
-def _worth_reading(pieces: list[tuple[int, str]]) -> bool:
-    """Whether a sentence may be an attack by its words alone: asked before they are read in order, which costs more."""
-    text = " ".join(piece for _, piece in pieces)
-    if text.isascii():
-        return _possible(set(text.encode().translate(guard_rules.FAST, guard_rules.FAST_DROP).split()))
-    return _possible(set(fold(text).encode().split()))
 
 
 # --- to see it work ---------------------------------------------------------------------------------------

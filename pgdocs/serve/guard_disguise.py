@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
-from pgdocs.serve import guard_rules, guard_sense
-from pgdocs.serve.guard_rules import DISGUISE, PLAIN, Rule, apart, fold, judge, sentence
+from pgdocs.serve.guard_reader import fold
+from pgdocs.serve.guard_weights import verdicts, weights
 
+DECODED = 0.5
+"""How much more an encoded text must sound like an order: honest ones are greetings and other small talk."""
 
-def verdict(text: str, further: dict[str, list[Rule]]) -> str:
-    """The first reason against a text that has no place in the page: decoded, hidden, or in bad company."""
-    for read in sentence([(0, fold(text))]):
-        for rules in (PLAIN, further):
-            for reason, _ in judge(read, rules):
-                return reason
-        reason = guard_sense.weigh(read, text)
-        if reason:
-            return reason
-    return ""
+_COMMAND = re.compile(r"(?i)\b(?:curl|wget|bash|powershell)\b|\brm\s{1,5}-\w{0,5}rf")
+"""An encoded command needs no words around it."""
+
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
 
 
-_SHAPE = bytes(97 if c < 128 and chr(c).isalpha() else 48 if 48 <= c < 58 else 32 if c < 128 else c for c in range(256))
-_DIGITS_TOO = bytes(97 if c == 48 else c for c in range(256))
-_MASKS = (b" a a ", b"000 000 000 ", b"00000000 00000000 00000000 ")
-_MASKS_WITH_DIGITS = (b"a" * 24, b" aa aa aa aa aa aa ")
-"""How single letters look, codes in decimal and binary (`a` a letter, `0` a digit), long runs and codes in hex (`a`
-either)."""
+def _shapes(letter: str, digit: str, hex_digit: str = "") -> bytes:
+    """For bytes.translate: what letters, digits and hexadecimal digits become; all other ASCII characters, spaces."""
+    return bytes(
+        code
+        if code > 127
+        else ord(hex_digit)
+        if hex_digit and code in _HEX_DIGITS
+        else ord(letter)
+        if chr(code).isalpha()
+        else ord(digit)
+        if chr(code).isdigit()
+        else ord(" ")
+        for code in range(256)
+    )
+
+
+_SINGLE_LETTERS = b" a a "
+_SHAPES = (
+    (_shapes("a", "0"), (_SINGLE_LETTERS, b"000 000 000 ", b"00000000 00000000 00000000 ")),  # decimal and binary codes
+    (_shapes("a", "a"), (b"a" * 24,)),  # base64 and the like
+    (_shapes("z", "a", hex_digit="a"), (b" aa aa aa aa aa aa ",)),
+)
+"""How disguises look when all letters are one letter."""
 
 ESCAPE = re.compile(
     r"%([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})|\\u?([0-9A-Fa-f]{4})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});|&([a-zA-Z]{2,8});"
@@ -55,19 +69,22 @@ _ENTITIES = {
 }
 
 
-def disguised(text: str, raw: bytes, lines: list[str]) -> set[int]:
-    """Numbers of the lines that look like something other than words; `raw` is the text in UTF-8."""
-    for dot in (b"\xc2\xb7", b"\xe2\x80\xa2"):
-        raw = raw.replace(dot, b".")
-    letters = b" " + raw.translate(_SHAPE)
+def disguised(text: str, lines: list[str]) -> set[int]:
+    """Numbers of the lines that look like something other than words."""
+    raw = text.encode("utf-8")
+    for dot in "·•":
+        raw = raw.replace(dot.encode(), b".") if dot in text else raw
     found: set[int] = set()
-    for shape, masks in ((letters, _MASKS), (letters.translate(_DIGITS_TOO), _MASKS_WITH_DIGITS)):
+    for table, masks in _SHAPES:
+        shape = b" " + raw.translate(table)
         for mask in masks:
             at, number, counted = shape.find(mask), 0, 0
             while at >= 0:
                 number += raw.count(b"\n", counted, at)
-                near = (number, number + 1) if mask[0] == 32 else (number,)
-                found.update(i for i in near if mask is not _MASKS[0] or _SPACED.search(lines[min(i, len(lines) - 1)]))
+                near = lines[number : number + 1 + (mask[0] == 32)]
+                found.update(
+                    i for i, line in enumerate(near, number) if mask is not _SINGLE_LETTERS or _SPACED.search(line)
+                )
                 counted = at
                 at = raw.find(b"\n", at)
                 at = shape.find(mask, at) if at >= 0 else -1
@@ -84,39 +101,64 @@ def disguised(text: str, raw: bytes, lines: list[str]) -> set[int]:
     return found
 
 
-def unmasked(piece: str, masked: bool, depth: int = 0) -> str:
-    """The reason against what a piece says once it is decoded; nothing where it says nothing."""
-    if not masked:
-        tokens = set(fold(piece).split())
-        masked = not (tokens.isdisjoint(guard_rules.ROTATED) and tokens.isdisjoint(guard_rules.BACKWARDS))
-        return _reason([(guard_rules.rotate(piece), {}), (piece[::-1], {})], depth) if masked else ""
-    return _reason(_readings(piece), depth)
+def unmasked(pieces: Sequence[str]) -> set[int]:
+    """Which pieces are orders once they are decoded; what decodes to an encoded text is decoded again, twice."""
+    bad: set[int] = set()
+    pending = list(enumerate(pieces))
+    for _ in range(3):
+        readings = [(n, *reading) for n, piece in pending for reading in _readings(piece) if reading[0]]
+        reasons = verdicts([text for _, text, _ in readings], [-DECODED * decoded for *_, decoded in readings])
+        for (n, text, decoded), reason in zip(readings, reasons, strict=True):
+            if reason or (decoded and _COMMAND.search(text)):
+                bad.add(n)
+        pending = [(n, text) for n, text, _ in readings if n not in bad]
+    return bad
 
 
-def _reason(readings: Iterable[tuple[str, dict[str, list[Rule]]]], depth: int) -> str:
-    for reading, further in readings:
-        if verdict(reading, further) or (depth < 2 and unmasked(reading, True, depth + 1)):
-            return "disguised instruction"
-    return ""
+def turned(pieces: Sequence[str]) -> set[int]:
+    """Which pieces are orders in ROT13 or backwards."""
+    readings = [text for piece in pieces for text in (piece.translate(_ROT13), piece[::-1])]
+    plain = {n for n, reason in enumerate(verdicts(readings)) if reason}
+    return {n // 2 for n in plain | unmasked(readings)}
 
 
-def _readings(piece: str) -> Iterator[tuple[str, dict[str, list[Rule]]]]:
-    """All that a piece may say in the clear, and what more condemns it: code that spells out a command."""
+def _readings(piece: str) -> Iterator[tuple[str, bool]]:
+    """All that a piece may say in the clear, and whether it was encoded: no honest text hides a command."""
     plain = ESCAPE.sub(unescape, piece)
     if plain != piece:
-        yield _IN_ADDRESS.sub(" , ", plain), {}
+        yield _IN_ADDRESS.sub(" , ", plain), False
     for pattern, read in ((_INLINE, lambda m: ""), (_SPACED, _joined)):
         plain = pattern.sub(read, piece)
         if plain != piece:
-            yield plain, {}
+            yield plain, False
     for match in _RUN.finditer(piece):
-        yield apart(match[0]), {}
+        yield _apart(match[0]), False
         for run in {match[0], _FORERUN.sub("", match[0])}:
-            yield from ((text, DISGUISE) for text in _decoded(run))
+            yield from ((text, True) for text in _decoded(run))
     for pattern, base in ((_HEX, 16), (_DECIMAL, 10), (_BINARY, 2)):
         for match in pattern.finditer(piece):
             codes = re.findall(r"[01]{8}" if base == 2 else r"(?<!0)[0-9A-Fa-f]{2,3}", match[0])
-            yield "".join(chr(int(code, base) & 255) for code in codes), DISGUISE
+            yield "".join(chr(int(code, base) & 255) for code in codes), True
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_ROT13 = str.maketrans(
+    _LETTERS + _LETTERS.upper(), _LETTERS[13:] + _LETTERS[:13] + (_LETTERS[13:] + _LETTERS[:13]).upper()
+)
+_HEART = re.compile("ignor|isregard|forget|overri|instru|prompt|guidei|youare|yourru|reveai|execut")
+"""Where letters run on, a part of a telling word; folded."""
+
+
+@cache
+def _known() -> re.Pattern[str]:
+    return re.compile("|".join(sorted(weights().common, key=lambda word: (-len(word), word))))
+
+
+def _apart(letters: str) -> str:
+    """Letters without spaces, as known words: `ignoreallrules` → `ignore aii ruies`. Costly, so only for letters that
+    hold the heart of a telling word."""
+    together = "".join(fold(letters).split())
+    return _known().sub(r" \g<0> ", together) if _HEART.search(together) else ""
 
 
 def _joined(match: re.Match[str]) -> str:
@@ -124,7 +166,7 @@ def _joined(match: re.Match[str]) -> str:
     gaps = _BETWEEN.findall(match[0])
     usual = max(sorted(set(gaps)), key=gaps.count)
     if len(set(gaps)) == 1:
-        return apart(match[0])
+        return _apart(match[0])
     return _BETWEEN.sub(lambda gap: "" if gap[0] == usual else " ", match[0])
 
 
