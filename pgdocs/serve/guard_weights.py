@@ -8,10 +8,11 @@ attack that it speaks for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,9 @@ MIDST = 3.0
 
 IN_COMPANY = 1.5
 """What counts in addition against a sentence beside an attack, or in a place that nobody is meant to see."""
+
+_AT_ONCE = 1000
+"""Lines of the file that are read at once: what is made of them for a moment stays in a process for good."""
 
 _OPENING, _ACROSS = 1, np.uint32(1 << 31)
 """The key of a pair is the number of its first word (_OPENING: `^`), shifted by 16, and that of the second one; with
@@ -61,42 +65,55 @@ class Order:
 
 
 class Weights:
-    """The weights as tables. `ids` numbers the words that any of them speaks of; 0 is all other words."""
+    """The weights as tables, read from the lines of a file. `ids` numbers the words that any of them speaks of; all
+    other words are 0."""
 
-    def __init__(self, text: str) -> None:
-        first, *rows = [line.split("\t") for line in text.splitlines()]
-        self.bias = float(first[1])
-        self.reasons = ["order to a model", *sorted({row[2] for row in rows if len(row) > 2})]
-        reasons = {reason: number for number, reason in enumerate(self.reasons)}
-        features = [words.split() for words in fold("\n".join(row[0] for row in rows)).split("\n")]
-        marks, speakers = fold(MARKS).split(), fold(SPEAKERS).split()
-        ids = {word: n for n, word in enumerate(dict.fromkeys(chain(*features, marks, speakers)), _OPENING + 1)}
-        self.single = np.zeros(_OPENING + 2 + len(ids), dtype=np.float32)
-        self.kinds = np.zeros(len(self.single), dtype=np.intp)
-        keys, values = [], [0.0]
-        for row, words in zip(rows, features, strict=True):
-            opening = row[0][0] == "^"
-            if len(words) == 1 and not opening:
-                self.single[ids[words[0]]] = float(row[1])
-                self.kinds[ids[words[0]]] = reasons[row[2]] if len(row) > 2 else 0
-            else:
-                before = _OPENING if opening else ids[words[0]]
-                keys.append(before << 16 | ids[words[-1]] | (int(_ACROSS) if "_" in row[0] else 0))
-                values.append(float(row[1]))
-        self._pairs = Table(np.array(keys, dtype=np.uint32), np.arange(1, len(keys) + 1, dtype=np.uint32))
-        self._values = np.array(values, dtype=np.float32)
+    def __init__(self, lines: Iterable[str]) -> None:
+        lines = iter(lines)
+        self.bias = float(next(lines).split("\t")[1])
+        self.reasons = ["order to a model"]
+        ids: dict[str, int] = {}
+        single, kinds = array("f", [0.0] * (_OPENING + 1)), array("B", [0] * (_OPENING + 1))
+        keys, values = array("I"), array("f", [0.0])
+
+        def number(word: str) -> int:
+            if word not in ids:
+                ids[word] = len(single)
+                single.append(0.0)
+                kinds.append(0)
+            return ids[word]
+
+        while rows := [line.rstrip("\n").split("\t") for line in islice(lines, _AT_ONCE)]:
+            folded = fold("\n".join(row[0] for row in rows)).split("\n")
+            for row, words in zip(rows, folded, strict=True):
+                opening, (*first, last) = row[0][0] == "^", map(number, words.split())
+                if first or opening:
+                    before = _OPENING if opening else first[0]
+                    keys.append(before << 16 | last | (int(_ACROSS) if "_" in row[0] else 0))
+                    values.append(float(row[1]))
+                else:
+                    single[last] = float(row[1])
+                    if len(row) > 2:
+                        if row[2] not in self.reasons:
+                            self.reasons.append(row[2])
+                        kinds[last] = self.reasons.index(row[2])
+        marks, speakers = ([number(word) for word in fold(words).split()] for words in (MARKS, SPEAKERS))
         telling = fold(TELLING).split()
-        some = [word for word, n in ids.items() if len(word) > 2 and word.isascii() and self.single[n] > 0]
-        self.common = {*FEW, *telling, *some}
-        turned = fold(" ".join(map(_turned, telling))).split()
+        turned = len(single)
+        single.append(0.0)
+        kinds.append(0)
         others = {wrong: ids[word] for word in telling if word in ids for wrong in _misspelt(word)}
-        others |= dict.fromkeys(turned, len(self.single) - 1)
+        others |= dict.fromkeys(fold(" ".join(map(_turned, telling))).split(), turned)
+        self.single, self.kinds = np.array(single), np.array(kinds, dtype=np.intp)
+        self._pairs = Table(np.array(keys), np.arange(1, len(values), dtype=np.uint32))
+        self._values = np.array(values)
+        some = [word for word, n in ids.items() if len(word) > 2 and word.isascii() and single[n] > 0]
+        self.common = {*FEW, *telling, *some}
         known = others | ids
         self._ids = Table(numbers_of(list(known)), np.array(list(known.values()), dtype=np.uint32))
-        self.marks, self.speakers, self.turned = (np.zeros(len(self.single), dtype=bool) for _ in range(3))
-        self.marks[[ids[word] for word in marks]] = True
-        self.speakers[[ids[word] for word in speakers]] = True
-        self.turned[-1] = True
+        self.marks, self.speakers, self.turned = (
+            np.isin(np.arange(len(single)), numbers) for numbers in (marks, speakers, [turned])
+        )
 
     def ids(self, numbers: Numbers) -> NDArray[np.uint32]:
         """The place in the list of each word."""
@@ -164,7 +181,8 @@ def _turned(word: str) -> str:
 @cache
 def weights() -> Weights:
     """The weights, read once."""
-    return Weights(FILE.read_text(encoding="utf-8"))
+    with FILE.open(encoding="utf-8") as lines:
+        return Weights(lines)
 
 
 def verdicts(texts: Sequence[str], lenience: float | Sequence[float] = 0.0) -> list[str]:
