@@ -224,7 +224,7 @@ def _valued(task: str, words: str, shown: Sequence[Found], weight: Callable[[str
         best = sorted(range(len(found.passages)), key=lambda n: (-found.passages[n].score, n))[: PASSAGES // len(shown)]
         parts += cut(page, found.passages, sorted(best))
     said = [_said(wanted, part.block.text) for part in parts]
-    above = [(wanted & _words(_headings(shown, part))) - own for part, own in zip(parts, said, strict=True)]
+    above = [(wanted & _heading_words(_headings(shown, part))) - own for part, own in zip(parts, said, strict=True)]
     holding = Counter(word for own, over in zip(said, above, strict=True) for word in (*own, *over))
     worth = {word: weight(word) * _rarity(holding[word], len(parts)) for word in wanted}
     everything = sum(worth.values()) or 1.0
@@ -259,7 +259,9 @@ def _add_kindred(shown: Sequence[Found], parts: Sequence[Part]) -> None:
     kindred = shown[parts[0].page].kindred()
     wanted = frozenset(kindred)
     said = [
-        sum(kindred[word] for word in _said(wanted, part.block.text) | (wanted & _words(_headings(shown, part))))
+        sum(
+            kindred[word] for word in _said(wanted, part.block.text) | (wanted & _heading_words(_headings(shown, part)))
+        )
         / max(part.cost, SMALL) ** SIZE_POWER
         for part in parts
     ]
@@ -280,12 +282,14 @@ def _follow(shown: Sequence[Found], parts: Sequence[Part]) -> None:
                 part.value += FOLLOWED * best.value
 
 
-@lru_cache(maxsize=2048)  # headings stand above many parts
 def _words(text: str) -> frozenset[str]:
     return frozenset().union(*map(_tokens, set(strip_markdown(text).split())))
 
 
-@lru_cache(maxsize=1 << 15)  # a manual says the same words again and again
+_heading_words = lru_cache(maxsize=512)(_words)  # headings stand above many parts
+
+
+@lru_cache(maxsize=1 << 13)  # a manual says the same words again and again
 def _tokens(word: str) -> tuple[str, ...]:
     return tuple(tokens(word))
 

@@ -163,9 +163,11 @@ class Field:
     @cached_property
     def terms(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """The same the other way round: document d holds the terms [1][[0][d]:[0][d + 1]]."""
-        counts = np.bincount(self.docs, minlength=self.size)
-        terms = np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
-        return np.append(0, np.cumsum(counts)), terms[np.argsort(self.docs, kind="stable")]
+        size = len(self.indptr) - 1
+        terms = np.repeat(np.arange(size, dtype=np.uint16 if size <= 1 << 16 else np.int32), np.diff(self.indptr))
+        starts = np.zeros(self.size + 1, dtype=np.int32)
+        np.cumsum(np.bincount(self.docs, minlength=self.size), out=starts[1:])
+        return starts, terms[np.argsort(self.docs, kind="stable")]
 
     def span(self, term: int, first: int, end: int) -> tuple[int, int]:
         """Where the postings of a term for the documents first … end - 1 lie in `docs` and `values`."""
