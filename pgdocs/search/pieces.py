@@ -103,7 +103,7 @@ def _opening(passages: Sequence[ScoredPassage], hit: ScoredPassage) -> tuple[tup
     return () if first is hit else tuple(piece for piece in pieces(first.text)[:1] if piece[0] == "caption")
 
 
-@lru_cache(maxsize=1024)  # passages that are asked for again and again
+@lru_cache(maxsize=512)  # passages that are asked for again and again
 def pieces(text: str) -> tuple[tuple[str, Block, int], ...]:
     """(kind, block, tokens) of each part of a passage, as plain text: without links and anchors."""
     found: list[tuple[str, Block]] = []

@@ -186,7 +186,7 @@ class Words:
     opens: Flags
 
 
-BLOCK = 1 << 16
+BLOCK = 1 << 14
 """Characters that are read at once, about: the arrays of more don't fit a processor's cache."""
 
 
