@@ -32,12 +32,8 @@ REMOVED = "[removed: possible prompt injection]"
 Span = tuple[int, int, str]
 """Where an attack stands in the text, and the reason in a few words."""
 
-
 Heard = tuple[int, int, Order]
 """Where an order stands in the text, or what may be one if it follows one."""
-
-MOST = 16
-"""Orders that are looked at for one piece of a line: it hardly ever holds two."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +66,16 @@ def inspect(text: str) -> Guarded:
 
 def _cut(text: str, found: list[Span]) -> str:
     """REMOVED in place of each span; spans that touch become one. Code stays closed, inline and fenced."""
+    fences, ticks = _code_marks(text)
     out: list[str] = []
     end = 0
     for first, last, _ in found:
         start, stop = first, last
-        if text.count("`", start, stop) % 2:  # half an inline code: the other half goes with it
+        if (bisect_left(ticks, stop) - bisect_left(ticks, start)) % 2:  # half an inline code: the other half goes, too
             start, stop = text.rfind("\n", 0, start) + 1, _line_end(text, stop)
-        fence = _FENCE.search(text, start, stop) if len(_FENCE.findall(text, start, stop)) % 2 else None
-        stop = fence.start() if fence and fence.start() > start else stop
+        fence, after = bisect_left(fences, start), bisect_left(fences, stop)
+        if (after - fence) % 2 and fences[fence] > start:
+            stop = fences[fence]
         if stop <= end:
             continue
         if out and not text[end : max(start, end)].strip(" \t"):
@@ -146,7 +144,10 @@ _LINKS = (
     (re.compile(r"<(?:a|img|source|form|area)\s[^<>]{0,300}?(?:src|href|srcset|action)=[\"']?", re.I), "="),
     (re.compile(r"<(?=(?:javascript|vbscript|data):)", re.I), "<"),
 )
-_TARGET = re.compile(r"(?:[^\n()]|\([^\n()]{0,500}\)){0,4000}\)?")
+_TARGET = re.compile(r"((?:[^\n()]|\([^\n()]{0,500}\)){0,4000}\)?)")
+_TARGET_IN_TAG = re.compile(r"([^\n\"'>]{0,4000})[^\n>]{0,4000}>?")
+_FAR = 4000
+"""Characters before a link's target in which its text begins."""
 _SCRIPT = re.compile(r"(?:javascript|vbscript|data)\s?:", re.I)
 _CARGO = re.compile(  # what is to be filled in, or filled
     r"[{}<$\[]|%7b|%5b|%24|%[a-z_]{4,20}%|=__|=[^&]{80}|document\.|encodeuri"
@@ -177,14 +178,13 @@ def _by_form(text: str) -> Iterator[Span]:
 
 def _link(text: str, start: int, at: int) -> Iterator[Span]:
     """One link to another place, its target at `at`: is it a script, or has it room for what a reader knows?"""
-    target = _TARGET.match(text, at)
-    link, end = (target[0], target.end()) if target else ("", at)
-    image = text[start] == "<" and text[start + 1] not in "aA"
-    if text[start] == "<":
-        link = re.split("[\"'>]", link, maxsplit=1)[0]
-        end = min(text.find(">", at) + 1 or end, _line_end(text, end))
-    elif text[start] == "]":
-        start = max(text.rfind("[", 0, start), text.rfind("\n", 0, start) + 1)
+    tag = text[start] == "<"
+    target = (_TARGET_IN_TAG if tag else _TARGET).match(text, at)
+    link, end = (target[1], target.end()) if target else ("", at)
+    image = tag and text[start + 1] not in "aA"
+    if text[start] == "]":
+        far = max(0, start - _FAR)
+        start = max(text.rfind("[", far, start), text.rfind("\n", far, start) + 1, far)
         image = text[start - 1 : start] == "!"
         start -= image
     if _SCRIPT.match("".join(ESCAPE.sub(unescape, link).split())):
@@ -335,16 +335,15 @@ def _line_numbers(starts: Places, places: Places) -> set[int]:
 def _cut_out(text: str, begin: int, end: int, heard: list[Heard]) -> Iterator[Span]:
     """The pieces of some lines that hold an order, and what sounds a little like one and follows it in its line."""
     at, n, reason = begin, 0, ""
+    here: list[Heard] = []
     for a, b in _pieces(text[begin:end]):
         first, last = begin + a, begin + b
-        while n < len(heard) and heard[n][1] <= first:
+        while n < len(heard) and heard[n][0] < last:
+            here.append(heard[n])
             n += 1
-        loud, near = "", False
-        for start, _, order in heard[n : n + MOST]:
-            if start >= last:
-                break
-            loud, near = loud or (order.reason if order.score > 0 else ""), True
-        reason = loud or (reason if near and "\n" not in text[at:first] else "")
+        here = [one for one in here if one[1] > first]
+        loud = next((order.reason for *_, order in here if order.score > 0), "")
+        reason = loud or (reason if here and "\n" not in text[at:first] else "")
         if reason:
             yield first, last, reason
         at = last
