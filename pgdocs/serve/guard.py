@@ -168,8 +168,8 @@ def _by_form(text: str) -> Iterator[Span]:
     if "<" in text:
         yield from _hidden(text)
     notes = [*_NOTE.finditer(text)] if "]: " in text else []
-    for note, reason in zip(notes, verdicts([note[1] for note in notes], IN_COMPANY), strict=True):
-        if reason:
+    for note, bad in zip(notes, verdicts([note[1] for note in notes], IN_COMPANY), strict=True):
+        if bad:
             yield note.start(), note.end(), "hidden text"
     for pattern, sign in _LINKS:
         for match in pattern.finditer(text) if sign in text else ():
@@ -204,8 +204,8 @@ def _hidden(text: str) -> Iterator[Span]:
         at = text.find("<!--", end)
     said = [text[at + 4 : end - 3] for at, end in comments]
     masked = unmasked(said)
-    for n, ((at, end), reason) in enumerate(zip(comments, verdicts(said, IN_COMPANY), strict=True)):
-        if reason or n in masked:
+    for n, ((at, end), bad) in enumerate(zip(comments, verdicts(said, IN_COMPANY), strict=True)):
+        if bad or n in masked:
             yield at, end, "hidden text"
     for match in _TAG.finditer(text):
         close = text.find(f"</{match[1] or match[2]}", match.end(), match.end() + 4000)

@@ -107,9 +107,9 @@ def unmasked(pieces: Sequence[str]) -> set[int]:
     pending = list(enumerate(pieces))
     for _ in range(3):
         readings = [(n, *reading) for n, piece in pending for reading in _readings(piece) if reading[0]]
-        reasons = verdicts([text for _, text, _ in readings], [-DECODED * decoded for *_, decoded in readings])
-        for (n, text, decoded), reason in zip(readings, reasons, strict=True):
-            if reason or (decoded and _COMMAND.search(text)):
+        orders = verdicts([text for _, text, _ in readings], [-DECODED * decoded for *_, decoded in readings])
+        for (n, text, decoded), order in zip(readings, orders, strict=True):
+            if order or (decoded and _COMMAND.search(text)):
                 bad.add(n)
         pending = [(n, text) for n, text, _ in readings if n not in bad]
     return bad
@@ -118,7 +118,7 @@ def unmasked(pieces: Sequence[str]) -> set[int]:
 def turned(pieces: Sequence[str]) -> set[int]:
     """Which pieces are orders in ROT13 or backwards."""
     readings = [text for piece in pieces for text in (piece.translate(_ROT13), piece[::-1])]
-    plain = {n for n, reason in enumerate(verdicts(readings)) if reason}
+    plain = {n for n, order in enumerate(verdicts(readings)) if order}
     return {n // 2 for n in plain | unmasked(readings)}
 
 

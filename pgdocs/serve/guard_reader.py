@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ _UNSPACED = 0x2E80, 0xAC00
 """Scripts without spaces between words, Chinese and Japanese: each character is read as a word."""
 
 
-@cache
+@lru_cache(maxsize=1 << 14)  # a page of any language has fewer; a hostile one may have all there are
 def _folded(code: int) -> int:
     """What one character is read as: a small letter, _GAP between words, or _DROP."""
     char = chr(code)
@@ -115,14 +115,13 @@ _INVERSES = np.multiply.accumulate(np.full(_BLOCK, pow(_BASE, -1, 1 << 32), dtyp
 def _numbers(letters: NDArray[Any], firsts: Places, ends: Places) -> Numbers:
     """A number for each word letters[first:end], the same wherever it stands: a polynomial modulo 2³².
 
-    The words that begin in one block of _BLOCK letters are worked out together; of a word that ends in the next block
-    only the part in this one counts.
+    The words in one block of _BLOCK letters are worked out together; of a longer word only so many letters count.
     """
     found = np.empty(len(firsts), dtype=np.uint32)
     done = 0
     while done < len(firsts):
         at = int(firsts[done])
-        last = int(np.searchsorted(firsts, at + _BLOCK))
+        last = max(done + 1, int(np.searchsorted(ends, at + _BLOCK, side="right")))
         block = letters[at : at + _BLOCK]
         sums = np.zeros(len(block) + 1, dtype=np.uint32)
         np.cumsum(block * _POWERS[: len(block)], dtype=np.uint32, out=sums[1:])
@@ -210,13 +209,11 @@ def spell(text: str) -> list[list[str]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """A text in blocks, each with its place: cut between paragraphs, else between words, else anywhere."""
+    """A text in blocks, each with its place: cut between paragraphs, else between lines, words, or anywhere."""
     at = 0
     while len(text) - at > BLOCK:
-        end = at + BLOCK
-        cut = max(text.rfind(gap, at + 1, end) for gap in ("\n\n", "\n"))
-        cut = cut if cut > 0 else text.rfind(" ", at + 1, end)
-        cut = cut + 1 if cut > 0 else end
+        gaps = (text.rfind(gap, at + 1, at + BLOCK) + 1 for gap in ("\n\n", "\n", " "))
+        cut = next(filter(None, gaps), at + BLOCK)
         yield at, text[at:cut]
         at = cut
     yield at, text[at:]

@@ -144,14 +144,14 @@ class Weights:
         firsts = np.flatnonzero(words.opens)
         ends = np.append(firsts[1:], len(ids))
         scores = sums[ends] - sums[firsts]
-        found = {(int(firsts[n]), int(ends[n])): float(scores[n]) for n in np.flatnonzero(scores > least[firsts])}
+        found = [(int(firsts[n]), int(ends[n]), float(scores[n])) for n in np.flatnonzero(scores > least[firsts])]
         for n in np.flatnonzero(ends - firsts > WINDOW).tolist():
             first, end = int(firsts[n]), int(ends[n])
             inside = sums[first + WINDOW : end + 1] - sums[first : end + 1 - WINDOW] - MIDST
             loud = np.flatnonzero(inside > least[first])
             for run in np.split(loud, np.flatnonzero(np.diff(loud) > WINDOW) + 1) if len(loud) else ():
-                found[first + int(run[0]), first + int(run[-1]) + WINDOW] = float(inside[run].max())
-        return [Order(a, b, score + self.bias, self._reason(ids[a:b])) for (a, b), score in sorted(found.items())]
+                found.append((first + int(run[0]), first + int(run[-1]) + WINDOW, float(inside[run].max())))
+        return [Order(a, b, score + self.bias, self._reason(ids[a:b])) for a, b, score in sorted(found)]
 
     def _reason(self, ids: NDArray[np.uint32]) -> str:
         votes = np.bincount(self.kinds[ids], weights=np.maximum(self.single[ids], 0), minlength=len(self.reasons))
@@ -185,15 +185,15 @@ def weights() -> Weights:
         return Weights(lines)
 
 
-def verdicts(texts: Sequence[str], lenience: float | Sequence[float] = 0.0) -> list[str]:
-    """The reason against each of some texts that stand apart: decoded, hidden; "" where there is none. `lenience` is
-    what counts in addition, against all or against each. All are read at once, between blank lines."""
+def verdicts(texts: Sequence[str], lenience: float | Sequence[float] = 0.0) -> list[bool]:
+    """Whether each of some texts that stand apart, decoded or hidden, holds an order. `lenience` is what counts in
+    addition, against all or against each. All are read at once, between blank lines."""
     if not texts:
         return []
     words, known = read("\n\n".join(texts)), weights()
     ends = np.cumsum([len(text) + 2 for text in texts])
     owners = np.searchsorted(ends, words.starts, side="right")
-    found = [""] * len(texts)
+    found = [False] * len(texts)
     for order in known.orders(words, known.ids(words.numbers), np.broadcast_to(lenience, len(texts))[owners]):
-        found[owners[order.first]] = order.reason
+        found[owners[order.first]] = True
     return found
