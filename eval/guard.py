@@ -70,9 +70,8 @@ def main() -> None:
     docs = Path(sys.argv[1]) if sys.argv[1:] else TESTS.parent / "docs"
     pages = [file.read_text(encoding="utf-8") for file in sorted(docs.glob("**/*.md"))]
     print(_row(f"pages in {docs}, alarms", [alarmed(page) for page in pages]))
-    if pages:
+    if answers := [page[:ANSWER] for page in pages if len(page) > ANSWER]:
         size = max(map(len, pages))
-        answers = [page[:ANSWER] for page in pages if len(page) > ANSWER]
         print(f"an answer of {ANSWER:,} characters: {_milliseconds(answers):.2f} ms; ", end="")
         print(f"the largest page ({size:,} characters): ", end="")
         print(f"{_milliseconds([max(pages, key=len)] * 9):.1f} ms")

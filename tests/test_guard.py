@@ -59,6 +59,13 @@ def test_attacks_by_people_who_do_not_know_the_guard_are_found_too() -> None:
     assert sum(alarms) <= len(alarms) / 30
 
 
+def test_nothing_that_measures_was_learned_from() -> None:
+    """No line of the three files that the figures are of is one that the weights come from."""
+    learned = (*(HERE.parent / "scripts" / "guard").glob("*.tsv"), HERE / "harmless.txt")
+    known = {line.rpartition("\t")[2] for file in learned for line in file.read_text(encoding="utf-8").splitlines()}
+    assert not known.intersection(text for _, text in (*ATTACKS, *table(UNSEEN), *table(ALIKE)))
+
+
 @pytest.mark.parametrize("text", [text for _, text in ATTACKS], ids=range(len(ATTACKS)))
 def test_the_rest_of_a_poisoned_page_stays(text: str) -> None:
     """What stands before and after an attack arrives to the letter, and the attack itself does not."""

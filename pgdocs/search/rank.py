@@ -162,7 +162,7 @@ class Field:
 
     @cached_property
     def terms(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The same the other way round: document d holds the terms [1][[0][d]:[0][d + 1]]."""
+        """The same the other way round, as (starts, terms): document d holds terms[starts[d]:starts[d + 1]]."""
         size = len(self.indptr) - 1
         terms = np.repeat(np.arange(size, dtype=np.uint16 if size <= 1 << 16 else np.int32), np.diff(self.indptr))
         starts = np.zeros(self.size + 1, dtype=np.int32)

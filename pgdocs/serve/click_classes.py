@@ -13,7 +13,7 @@ from pgdocs.serve.terminal import as_commands
 
 
 def clean(text: str) -> str:
-    from pgdocs.serve.guard import clean  # its rules take a tenth of the handshake's time, and `serve` needs them later
+    from pgdocs.serve.guard import clean  # its weights take a tenth of the handshake's time, `serve` needs them later
 
     return clean(text)
 

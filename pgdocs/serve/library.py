@@ -126,12 +126,14 @@ class Library:
 
     def _open(self) -> DocumentSearchIndex:
         from pgdocs.search.index import DocumentSearchIndex  # numpy: after the handshake
+        from pgdocs.serve.guard_weights import weights
 
         index = DocumentSearchIndex(self.docs_dir)
         try:
             index.build_index()
         except NoPages:
             raise NoPages(self.docs_dir, cure()) from None
+        weights()  # every answer passes the guard: the first one needn't wait for them
         return index
 
     def _open_quietly(self) -> None:

@@ -357,7 +357,7 @@ async def _in_thread(function: Callable[..., Result], *arguments: Any) -> Result
 
 
 def _clean(text: str) -> str:
-    from pgdocs.serve.guard import clean  # its rules take a tenth of the handshake's time, and no handshake needs them
+    from pgdocs.serve.guard import clean  # its weights take a tenth of the handshake's time, no handshake needs them
 
     return clean(text)
 
