@@ -32,6 +32,9 @@ REMOVED = "[removed: possible prompt injection]"
 Span = tuple[int, int, str]
 """Where an attack stands in the text, and the reason in a few words."""
 
+LOOKS = 4
+"""How often a text is looked at while something goes from it: what is left may read otherwise than it did."""
+
 Heard = tuple[int, int, Order]
 """Where an order stands in the text, or what may be one if it follows one."""
 
@@ -56,12 +59,20 @@ def clean(text: str) -> str:
 
 def inspect(text: str) -> Guarded:
     """Look for orders to a model in a text. A text without any comes back as it is, but for invisible characters."""
+    reasons: dict[str, None] = {}
+    for _ in range(LOOKS):
+        before, (text, found) = text, _look(text)
+        reasons |= dict.fromkeys(found)
+        if text == before:
+            break
+    return Guarded(text, tuple(reasons))
+
+
+def _look(text: str) -> tuple[str, list[str]]:
+    """The text without the attacks that are seen in it as it stands, and the reasons."""
     text, unseen = _without_invisible(text)
-    found = [*unseen, *_by_form(text), *_by_words(text)]
-    if not found:
-        return Guarded(text)
-    found.sort()
-    return Guarded(_cut(text, found), tuple(dict.fromkeys(reason for _, _, reason in found)))
+    found = sorted([*unseen, *_by_form(text), *_by_words(text)])
+    return _cut(text, found), [reason for _, _, reason in found]
 
 
 def _cut(text: str, found: list[Span]) -> str:
@@ -269,7 +280,7 @@ _AGREED = re.compile(
 _PREFIX = re.compile(r"\s*(?:(?:[-*+>|]|#+|--|//|/\*|\d+[.)]|`{3,}\w*|~{3,}\w*)(?:\s+|$))*")
 _GOES_ON = ("", ">", "--", "//", "#")
 _BREAK = re.compile(r"\n|(?<=[.!?])[\"')\]*_]{0,3}[ \t]+|(?<=[。！？])|[ \t](?=--\s|/\*)")
-_BREAK_IN_ROW = re.compile(r"\n|(?<=[.!?])[ \t]+|[ \t]\|[ \t]*")
+_BREAK_IN_ROW = re.compile(r"\n|(?<=[.!?])[ \t]+|[ \t]?\|[ \t]*")
 _TRAILER = re.compile(r"\s*(?:\|\s*|\*/\s*|(?:\{#[^{}\s]+\}\s*)+)?$")
 
 

@@ -191,35 +191,38 @@ BLOCK = 1 << 14
 
 def read(text: str) -> Words:
     """The words of a text, without numbers and addresses: what a link says is judged by its form."""
-    blocks = [_read(block, at) for at, block in _blocks(text)]
-    return Words(*map(np.concatenate, zip(*((b.starts, b.ends, b.numbers, b.opens) for b, _ in blocks), strict=True)))
+    blocks = [_read(*block) for block in _blocks(text)]
+    words = Words(*map(np.concatenate, zip(*((b.starts, b.ends, b.numbers, b.opens) for b, _ in blocks), strict=True)))
+    words.opens[:1] = True
+    return words
 
 
 def spell(text: str) -> list[list[str]]:
     """The sentences of a text as lists of words in their one spelling: what `read` tells in numbers."""
     found: list[list[str]] = []
-    for at, block in _blocks(text):
-        words, (letters, firsts, lasts) = _read(block, at)
+    for block in _blocks(text):
+        words, (letters, firsts, lasts) = _read(*block)
         spelt = _text(letters)
         for first, last, opens in zip(firsts.tolist(), lasts.tolist(), words.opens.tolist(), strict=True):
-            if opens:
+            if opens or not found:
                 found.append([])
             found[-1].append(spelt[first:last])
     return found
 
 
-def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """A text in blocks, each with its place: cut between paragraphs, else between lines, words, or anywhere."""
-    at = 0
+def _blocks(text: str) -> Iterator[tuple[str, int, bool]]:
+    """A text in blocks, each with its place and whether a sentence begins there: cut between paragraphs, else between
+    lines, words, or anywhere."""
+    at, fresh = 0, True
     while len(text) - at > BLOCK:
         gaps = (text.rfind(gap, at + 1, at + BLOCK) + 1 for gap in ("\n\n", "\n", " "))
         cut = next(filter(None, gaps), at + BLOCK)
-        yield at, text[at:cut]
-        at = cut
-    yield at, text[at:]
+        yield text[at:cut], at, fresh
+        at, fresh = cut, text[cut - 1] == "\n" or text[cut - 2] in ".!?"
+    yield text[at:], at, fresh
 
 
-def _read(text: str, offset: int) -> tuple[Words, tuple[NDArray[Any], Places, Places]]:
+def _read(text: str, offset: int, fresh: bool) -> tuple[Words, tuple[NDArray[Any], Places, Places]]:
     """The words of a block, and their spelling: the letters of all words, and where each begins and ends in them."""
     letters, signs = _characters(text)
     at = None if letters.all() else _where(letters)
@@ -228,11 +231,11 @@ def _read(text: str, offset: int) -> tuple[Words, tuple[NDArray[Any], Places, Pl
     starts, ends = (firsts, lasts) if at is None else (at[firsts], at[lasts - 1] + 1)
     signs = np.append(signs, _END)
     kinds = np.frombuffer(signs.tobytes().translate(_KINDS), dtype=np.uint8)
-    opens = _opens(signs, kinds, starts)
+    opens = _opens(signs, kinds, starts, fresh)
     if len(starts):
         kept = np.bitwise_or.reduceat(kinds, starts) & _LETTER > 0
         if "](" in text or "://" in text:
-            kept &= _outside_addresses(signs, kinds, starts, opens)
+            kept &= _outside_addresses(signs, starts, opens)
         if not kept.all():
             sentence = np.cumsum(opens)[kept]
             starts, ends, firsts, lasts = starts[kept], ends[kept], firsts[kept], lasts[kept]
@@ -283,8 +286,9 @@ _DEEPEST = 32
 """Spaces before a line that are looked through for what it begins with: a text behind more begins a sentence."""
 
 
-def _opens(signs: Bytes, kinds: Bytes, starts: Places) -> Flags:
-    """Whether a sentence begins with a word: after a full stop, in a new paragraph, item, row, cell or comment."""
+def _opens(signs: Bytes, kinds: Bytes, starts: Places, fresh: bool) -> Flags:
+    """Whether a sentence begins with a word: after a full stop, in a new paragraph, item, row, cell or comment;
+    with the first one, if nothing of its sentence was before (`fresh`)."""
     stops = _where(kinds & _STOP)
     one, two = kinds[stops + 1], kinds[stops + 2]
     ends = [stops[(one & _BLANK > 0) | ((one & _CLOSER > 0) & (two & (_BLANK | _CLOSER) > 0))]]
@@ -309,18 +313,22 @@ def _opens(signs: Bytes, kinds: Bytes, starts: Places) -> Flags:
     dashes = _where((signs[1:-1] == _DASH) & (signs[2:] == _DASH) & (signs[:-2] == _SPACE)) + 1
     ends.append(dashes)
     opens = np.zeros(len(starts) + 1, dtype=bool)  # the last one: behind the last word
-    opens[0] = True
+    opens[0] = fresh
     opens[np.searchsorted(starts, np.concatenate(ends))] = True
     return opens[:-1]
 
 
-def _outside_addresses(signs: Bytes, kinds: Bytes, starts: Places, opens: Flags) -> Flags:
+_AFTER_ADDRESS = np.isin(np.arange(256), [*b" \t\n)", *range(128, 256)])
+"""A blank, a closing bracket, a character beyond ASCII: Chinese goes on without a blank."""
+
+
+def _outside_addresses(signs: Bytes, starts: Places, opens: Flags) -> Flags:
     """Which words are in no address: not in the target of a link, whose title is a sentence of its own, nor behind the
     scheme of a URL."""
     links = _where((signs[:-1] == ord("]")) & (signs[1:] == ord("("))) + 2
     urls = _where((signs[:-2] == ord(":")) & (signs[1:-1] == _SLASH) & (signs[2:] == _SLASH)) + 3
     heads = np.concatenate((links, urls))
-    stops = _where((kinds & _BLANK > 0) | (signs == _CLOSE))
+    stops = _where(_AFTER_ADDRESS[signs])
     tails = stops[np.searchsorted(stops, heads)]
     changes = np.bincount(np.searchsorted(starts, heads), minlength=len(starts) + 1)
     changes = changes - np.bincount(np.searchsorted(starts, tails), minlength=len(starts) + 1)
