@@ -125,17 +125,17 @@ def test_nobody_waits_while_the_index_is_built_again(tmp_path: Path) -> None:
         search(session)
         add(docs)
         longest, answers, stale = 0.0, 0, False
-        deadline = time.monotonic() + 3 * BUILT
+        changed = time.monotonic()
         while "zeppelin" not in (found := search(session, "zeppelin")).splitlines()[0]:
             started = time.monotonic()
             assert "sql-select" in search(session)
             said(session.call("get_doc", {"page": "sql-select"}))
             longest = max(longest, time.monotonic() - started)
             answers, stale = answers + 1, stale or "have changed" in found
-            assert time.monotonic() < deadline
+            assert time.monotonic() < changed + 3 * BUILT
         assert stale
         assert answers > 20
-        assert longest < NO_WAIT
+        assert longest < (time.monotonic() - changed) / 4  # who waits for the new index waits for most of that
 
 
 def test_a_scrape_runs_beside_the_server(server: Session, own: Path) -> None:
