@@ -28,7 +28,7 @@ WINDOW = 32
 MIDST = 3.0
 """How much louder such a run must be than a whole sentence: honest text lacks there what speaks for it elsewhere."""
 
-IN_COMPANY = 1.5
+IN_COMPANY = 0.7
 """What counts in addition against a sentence beside an attack, or in a place that nobody is meant to see."""
 
 _AT_ONCE = 1000
