@@ -3,8 +3,9 @@
     python eval/guard.py [DOCS_DIR]
 
 The attacks and look-alikes of tests/unseen_*.tsv were written by people who had seen neither the guard nor what its
-weights were learned from; those of tests/attacks.txt are ours, and not learned from either. All of them are read as a
-paragraph of a page.
+weights were learned from; those of tests/attacks.txt are ours, and not learned from either. Four constants were chosen
+with the results of all in view: CAUTION (train_guard), IN_COMPANY, MIDST (guard_weights) and DECODED (guard_disguise).
+All lines are read as a paragraph of a page.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pgdocs.serve.guard import inspect
 
 TESTS = Path(__file__).parent.parent / "tests"
 OURS, UNSEEN, ALIKE = TESTS / "attacks.txt", TESTS / "unseen_attacks.tsv", TESTS / "unseen_harmless.tsv"
+LEARNED = TESTS.parent / "scripts" / "guard"
 
 ANSWER = 9000
 """Characters of a long answer: what is read at once."""
@@ -60,6 +62,8 @@ def alarmed(text: str) -> bool:
 
 def main() -> None:
     """Print the figures."""
+    learned = (len(table(LEARNED / name)) for name in ("attacks.tsv", "harmless.tsv"))
+    print("learned from: {:,} attacks, {:,} look-alikes".format(*learned))
     for name, rows in (("our attacks", attacks(OURS)), ("unseen attacks", table(UNSEEN))):
         print(_row(f"{name}, found", [alarmed(around(text)) for _, text in rows]))
     families = Counter(family for family, _ in table(UNSEEN))

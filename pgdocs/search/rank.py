@@ -98,7 +98,7 @@ SHOWN = 3
 
 KINDRED = 30
 """Phrases of a page, those nearest to the query, whose other words tell what the query is about: `pg_terminate_backend`
-for "kill a query". With 12 of them a few of our questions are answered worse, with all of them all."""
+for "kill a query". With 12 of them blind questions were answered worse (`eval/run.py --context`)."""
 
 FUZZY, SEMANTIC = 60, 0.05
 """What the strategies of these names ask for at least: WRatio (0..100), cosine."""

@@ -259,7 +259,7 @@ def _runs(letters: NDArray[Any]) -> tuple[Places, Places]:
     return _where(begins), _where(ends) + 1
 
 
-_NEWLINE, _SPACE, _BAR, _DASH, _SLASH, _STAR, _QUOTE, _CLOSE = b'\n |-/*")'
+_NEWLINE, _SPACE, _BAR, _DASH, _SLASH, _STAR, _QUOTE = b'\n |-/*"'
 _END = np.array([_NEWLINE] * 2, dtype=np.uint8)
 """Behind each text, so that what follows a character can be asked for everywhere."""
 _WIDE = dict.fromkeys("。！？", 129)
