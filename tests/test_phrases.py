@@ -40,7 +40,7 @@ def test_no_page_has_a_phrase_twice() -> None:
 
 def test_no_question_of_the_evaluation_is_a_phrase() -> None:
     """The figures would mean nothing. A server's error text is what it is; a name or two words may meet by chance."""
-    files = [HERE / "questions.jsonl", *HERE.glob("blind*.jsonl")]
+    files = [HERE / "questions.jsonl", HERE / "howto.jsonl", *HERE.glob("blind*.jsonl")]
     rows = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     asked = {row["question"].lower() for row in rows if row.get("kind") != "error"}
     long = {phrase.lower() for *_, phrase in read_phrases(PHRASES_DIR) if len(phrase.split()) > 4}
